@@ -74,7 +74,7 @@ class Worker:
             self._process = None
 
 
-def told(path: Path) -> dict[str, set[str]]:
+def events(path: Path) -> dict[str, set[str]]:
     """What workers noted: tried, committed, aborted → values.  A line that a kill cut short is left out."""
     found = defaultdict[str, set[str]](set)
     for line in path.read_text().split("\n")[:-1]:
@@ -87,7 +87,7 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
     prefix, tmp_path
 ):
     """TC-20"""
-    path, chance = tmp_path / "told", random.Random(20)
+    path, chance = tmp_path / "events", random.Random(20)
     path.touch()
     with redis_server(appendonly="yes", appendfsync="always") as server:
         async with one(server.url, prefix) as broker:
@@ -99,11 +99,11 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
             # When brokers are killed, and Redis every fifth time, until a thousand transactions were tried
             kills, before = 0, 0
             async with asyncio.timeout(100):
-                while kills < KILLS_MIN or len(told(path)["tried"]) < TRANSACTIONS:
+                while kills < KILLS_MIN or len(events(path)["tried"]) < TRANSACTIONS:
                     await asyncio.sleep(chance.uniform(0.1, 0.7))
-                    done = len(told(path)["committed"])
+                    done = len(events(path)["committed"])
                     if done == before:
-                        continue  # nobody has come to work since the last kill
+                        continue  # no transaction has committed since the last kill
                     before, kills = done, kills + 1
                     if kills % 5 == 0:
                         server.kill()
@@ -124,7 +124,7 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
             for partition, values in (await visible(broker, "out")).items():
                 for value in values:
                     where[value].append(partition)
-    noted = told(path)
+    noted = events(path)
     assert {value: at for value, at in where.items() if sorted(at) != list(range(PARTITIONS))} == {}
     assert noted["committed"] - where.keys() == set()
     assert noted["aborted"] & where.keys() == set()

@@ -78,7 +78,7 @@ async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_ther
             assert await eventually(lambda: live_transactions(broker), 0, TIMEOUT_MS / 1000 + SWEPT_S_MAX) == 0
             for case, _ in cases:
                 assert await seen(broker, case) == (OUTPUT if decided[case.n] else [{}, {}]), case.n
-        # When it is done again by somebody who does not know
+        # When another worker repeats it
         await asyncio.gather(*(done_again(broker, case, decided[case.n]) for case, _ in cases))
         # Then nothing is left behind
         assert await eventually(lambda: live_transactions(broker), 0, SWEPT_S_MAX) == 0

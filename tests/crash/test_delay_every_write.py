@@ -63,7 +63,7 @@ async def log_of(topic: ScheduledTopic, hour_ms: int) -> list[Seen]:
 
 
 async def is_quiet(topic: ScheduledTopic) -> bool:
-    """Nothing is left half done by whoever died."""
+    """Asserts that the process that died left nothing half done."""
     index = await topic.index()
     row = await index.scripts.command("HMGET", index.scripts.delay.state, "closing", "decided", "owed", "held")
     return await live_transactions(topic.broker) == 0 and [value or b"" for value in row] in (

@@ -1,4 +1,4 @@
-"""A worker may die at any write of its step: somebody finishes it, all or nothing, and a repeat makes it exactly once.
+"""A worker may die at any write of its step: another broker completes it, and a retry takes effect exactly once.
 
 The step receives two messages, writes one record for each into two topics and acknowledges them, in one transaction.
 It is cut at its first write, its second, and so on, until it survives: then every write has been passed.
@@ -93,7 +93,7 @@ async def assert_left_nothing_behind(broker: Broker, cases: list[tuple[Case, Rep
 
 
 async def received(broker: Broker, case: Case) -> dict[Any, str]:
-    """The messages, once nobody else has them any more."""
+    """The messages, after all leases of other consumers have expired."""
     found: dict[Any, str] = {}
     while len(found) < len(INPUT):
         more = await receive_values(broker, case.source, "work", "second", wait_ms=2 * LEASE_MS + 2_000)

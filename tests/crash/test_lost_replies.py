@@ -107,7 +107,7 @@ async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(red
         committed = await at_every_round_trip(relay, commit, least=2)
         for txn in ready:
             await broker.transactions.abort(txn)
-        # Then every caller was told of success, once, and each output is there once
+        # Then every caller received one success, and each output is in the log once
         assert [t.status for t in committed] == ["committed"] * len(committed)
         expected = values[len(ready) :]
         assert await visible(broker, "left") == await visible(broker, "right") == {0: expected}
@@ -162,7 +162,7 @@ async def test_an_idempotent_produce_whose_reply_is_lost_is_written_once(redis, 
 
 
 async def test_a_transactional_produce_of_unknown_outcome_aborts_its_transaction(redis, prefix):
-    """CL-20: without a sequence nobody can tell whether it was written, so nothing of it may be seen."""
+    """CL-20: without a sequence the outcome of a write is unknown, so none of it may be visible."""
     async with behind_a_proxy(redis, prefix) as (broker, relay):
         await broker.topics.create("t")
         txn = (await broker.transactions.begin()).id

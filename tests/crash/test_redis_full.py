@@ -124,7 +124,7 @@ async def test_producers_go_on_without_a_restart_when_retention_makes_room(doors
         group.create_task(write_by_kafka())
         # Given a Redis that two producers have filled, and that keeps everything
         await until(lambda: refused >= 3)
-        # When somebody follows the advice to lower the retention
+        # When the operator lowers the retention, as advised
         before, began = (by_rest, by_kafka), loop.time()
         await doors.done("PATCH", "/topics/t", {"settings": {"retention_bytes": KEPT}})
         # Then both go on

@@ -79,7 +79,7 @@ def _count(data: bytes, rng: Random) -> bytes:
 
 
 def _body(data: bytes, rng: Random) -> bytes:
-    """The records are damaged, under a true CRC: they are stored, and whoever decodes them finds out."""
+    """Damaged records under a correct CRC: the broker stores them, and decoding fails."""
     body = bytearray(data[HEADER_BYTES:])
     if len(data) <= HEADER_BYTES:
         return data

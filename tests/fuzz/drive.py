@@ -108,7 +108,7 @@ class Link:
 
 class Driver:
     """What all senders share.  frame_s: after this the broker gives up half a frame; None: it is not tried here.
-    may_be_closed: the broker may close any connection, for nobody logs in."""
+    may_be_closed: the broker may close any connection, since no client logs in."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Driver:
         self._parked: deque[asyncio.Task[None]] = deque()
 
     async def run(self, number: int, of: int, until: Callable[[], bool], cases_max: int | None = None) -> None:
-        """Sender `number` of `of`: every `of`-th case, until told or until so many are done in all."""
+        """Sender `number` of `of`: every `of`-th case, until stopped or until the total is reached."""
         case, link = number, None
         while not until() and (cases_max is None or case < cases_max):
             link = link or await self._connect(number, until)
@@ -144,7 +144,7 @@ class Driver:
             with contextlib.suppress(OSError):
                 return await Link.open(self.address, number)
             if time.monotonic() - began > ANSWER_S_MAX:
-                self.findings.add("no connection", f"for {ANSWER_S_MAX} s nobody was let in")
+                self.findings.add("no connection", f"no connection was accepted for {ANSWER_S_MAX} s")
                 break
             await asyncio.sleep(0.1)  # the backlog is full for a moment when all senders come back at once
         return None

@@ -110,12 +110,12 @@ class Findings:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         for number, (signature, one) in enumerate(self.found.items(), 1):
-            told = {
+            body = {
                 "signature": signature, "times": one.times, "seed": self.seed, "case": one.number,
                 "cases": [each.number for each in one.candidates], "reproduced": one.is_reproduced, "detail":
                 one.detail,
             }  # fmt: skip
-            (self.folder / f"{number:02}.json").write_text(json.dumps(told, indent=1))
+            (self.folder / f"{number:02}.json").write_text(json.dumps(body, indent=1))
             for place, each in enumerate(reversed(one.candidates)):
                 (self.folder / f"{number:02}.{place:03}.bin").write_bytes(each.data)
 

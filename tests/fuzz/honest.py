@@ -4,7 +4,7 @@
     group's offset
 
 classic is the protocol of older clients (partitions and groups are added beforehand), modern that of KIP-890.  Its
-topic, group and transactional id are its own; nobody else can name them but by accident.
+topic, group and transactional id are its own; other clients can name them only by accident.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Honest:
         self._held = -1  # the group's offset
 
     async def run(self, until: Callable[[], bool]) -> None:
-        """Rounds until told; a broken connection is no excuse.  Raises HonestFailed."""
+        """Runs rounds until stopped; a broken connection counts as a failure.  Raises HonestFailed."""
         try:
             async with KafkaClient(self.address, "honest") as client:
                 await self.start(client)
@@ -101,9 +101,9 @@ class Honest:
     async def start(self, client: KafkaClient) -> None:
         made = await client.ask(CreateTopicsRequest([CreatableTopic(self.topic, 1, 1)]), 7)
         expect("creating its topic", made.topics[0].error_code, 0)
-        told = await client.ask(InitProducerIdRequest(self.transactional_id, self._timeout_ms), 4)
-        expect("InitProducerId", told.error_code, 0)
-        self._pid, self._epoch = told.producer_id, told.producer_epoch
+        answer = await client.ask(InitProducerIdRequest(self.transactional_id, self._timeout_ms), 4)
+        expect("InitProducerId", answer.error_code, 0)
+        self._pid, self._epoch = answer.producer_id, answer.producer_epoch
 
     async def one_round(self, client: KafkaClient) -> None:
         self.round += 1

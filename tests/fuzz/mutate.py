@@ -83,7 +83,7 @@ class Mutator:
         frame = self._source(rng)
         for _ in range(rng.choice((0, 1, 1, 2, 3)) if rng.random() < 0.4 else 0):
             frame = rng.choice(OUTSIDE)(frame, rng, self)
-        if len(frame) >= 8:  # so that its answer can be told from others
+        if len(frame) >= 8:  # so that its answer can be identified
             frame = frame[:4] + correlation_id.to_bytes(4, "big") + frame[8:]
         return described(frame[:FRAME_BYTES_MAX], correlation_id)
 
@@ -188,7 +188,7 @@ def _odd(site: Site, version: int, words: Words, rng: Random) -> Any:
     return words.element(site.struct, field, rng)
 
 
-# -- outside: nobody asks what the bytes mean --------------------------------------------------------------------------
+# -- outside: bytes that are not interpreted ---------------------------------------------------------------------------
 
 
 def _flip(frame: bytes, rng: Random, _: Mutator) -> bytes:

@@ -5,7 +5,7 @@
     python -m tests.fuzz.record java --upstream 127.0.0.1:9092 --port 19092 -- ...      in front of another broker
 
 Without --upstream a broker of ours is started, which tells clients the proxy's address.  Another broker has to be
-told so beforehand (Kafka: advertised.listeners).  Of each API and version the shortest frame, the longest below
+configured so beforehand (advertised.listeners).  Of each API and version the shortest frame, the longest below
 FRAME_BYTES_MAX and one of middle length are kept, in corpus/<api>.<version>.<client>.bin: as on the wire, one after
 the other.
 """
@@ -103,15 +103,15 @@ def write(kept: Kept, label: str) -> list[Path]:
 
 async def record(label: str, upstream: str | None, port: int, command: list[str]) -> int:
     recorder = Recorder()
-    told = f"{HOST}:{await recorder.listen(port)}"
+    advertised = f"{HOST}:{await recorder.listen(port)}"
     async with contextlib.AsyncExitStack() as stack:
         if upstream is None:
-            recorder.upstream = (await stack.enter_async_context(running(advertised=told))).kafka
+            recorder.upstream = (await stack.enter_async_context(running(advertised=advertised))).kafka
         else:
             recorder.upstream = address(upstream)
-        # Results of a suite that is used as a driver go where nobody takes them for a run of the suite.
+        # Results of a suite that is used as a driver are kept apart from those of real runs.
         out = stack.enter_context(tempfile.TemporaryDirectory(prefix="redis-ledger-fuzz-"))
-        client = await asyncio.create_subprocess_exec(*command, env={**environment(), "KAFKA": told, "OUT": out})
+        client = await asyncio.create_subprocess_exec(*command, env={**environment(), "KAFKA": advertised, "OUT": out})
         code = await client.wait()
         await recorder.close()
     paths = write(recorder.kept, label)

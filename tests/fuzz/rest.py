@@ -109,8 +109,8 @@ class Rest:
         else:
             self.outcomes[str(answer.status_code)] += 1
             if answer.status_code == 500:
-                told = f"{one.name} to {one.path}: {answer.text[:300]} for {one.body[:300]!r}"
-                self._findings.add("REST", told, f"500 for {one.path}")
+                message = f"{one.name} to {one.path}: {answer.text[:300]} for {one.body[:300]!r}"
+                self._findings.add("REST", message, f"500 for {one.path}")
 
 
 def mutated(body: Any, rng: Random) -> Any:

@@ -1,10 +1,10 @@
-"""What happens beside the mutated frames: order is kept, and now and then somebody comes with too much of something.
+"""What happens beside the mutated frames: order is kept, and now and then a client sends too much of something.
 
-    janitor      makes the topics again that somebody deleted, deletes what nobody needs, and learns the topics' ids
-    flood        a thousand requests, no answer is read; then all are, in their order, or nobody comes back
+    janitor      recreates deleted topics, deletes unused ones, and reads the topics' ids
+    flood        a thousand requests, no answer is read; then all are, in order, or the connection is closed
     bombs        batches that unpack to much (bombs.py), produced, and read by REST, which has to unpack them
     repeats      requests that name one thing a thousand times (bombs.py), of each API that takes a list
-    pattern      a regular expression that takes for ever, unless somebody sees that it does
+    pattern      a regular expression that would run for ever without a limit
     deaf         asks until nothing more fits into the connection, and never reads an answer
     large half   a request that says it is large, and comes slowly and never whole
 
@@ -48,7 +48,7 @@ FLOOD = 1_000
 UNREAD_S = 0.5
 BOMB_TOPIC = "bombs"
 OURS = (*TOPICS, BOMB_TOPIC)
-PARTITIONS_MAX = 20  # of a topic to which somebody has added some
+PARTITIONS_MAX = 20  # of a topic that has grown
 LARGE_BYTES = 20 << 20
 WHOLE_BYTES = 1 << 20  # a larger request may be given up before it is whole, when others need its memory
 DEAF_ANSWERS, DEAF_BATCH_BYTES, DEAF_S_MAX = 100, 900_000, 10.0
@@ -184,7 +184,7 @@ async def pattern(address: Address, findings: Findings) -> None:
 
 
 class Bombs:
-    """They are stored as they are; whoever reads them by REST makes the broker unpack them."""
+    """Stored compressed; a read by REST makes the broker decompress them."""
 
     def __init__(self, kafka: Address, http: Address, findings: Findings, batches: Sequence[Bomb]) -> None:
         self._kafka, self._findings, self._batches = kafka, findings, batches
@@ -210,11 +210,11 @@ class Bombs:
         """Its offset; None if it was refused."""
         asked = [TopicProduceData(BOMB_TOPIC, partition_data=[PartitionProduceData(partition, bomb.data)])]
         answer = await client.ask(ProduceRequest(None, -1, 10_000, asked), 9)
-        told = answer.responses[0].partition_responses[0]
-        if told.error_code:
-            self.answers.append(f"{bomb.name}: refused with {told.error_code}")
+        response = answer.responses[0].partition_responses[0]
+        if response.error_code:
+            self.answers.append(f"{bomb.name}: refused with {response.error_code}")
             return None
-        return int(told.base_offset)
+        return int(response.base_offset)
 
     async def _read(self, name: str, partition: int, offset: int) -> None:
         began, size, head = time.monotonic(), 0, b""
@@ -228,10 +228,10 @@ class Bombs:
             except httpx.HTTPError as error:
                 self._findings.add("bomb", f"{name}: {type(error).__name__} {error}", f"{name} not answered")
                 return
-        told = verdict(answer.status_code, head)
+        problem = verdict(answer.status_code, head)
         took_s = time.monotonic() - began
-        self.answers.append(f"{name}: {answer.status_code} {told or ''}, {size} bytes in {took_s:.1f} s")
-        if told is None:
+        self.answers.append(f"{name}: {answer.status_code} {problem or ''}, {size} bytes in {took_s:.1f} s")
+        if problem is None:
             self._findings.add("bomb", f"{name}: {answer.status_code} {head[:200]!r}", f"{name} answer")
 
 

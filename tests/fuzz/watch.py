@@ -76,8 +76,8 @@ class Watch:
         now_mb = self.broker.rss_mb()
         self.highest_mb = max(self.highest_mb, now_mb)
         if now_mb > self.baseline_mb + self.growth_mb_max:
-            told = f"{now_mb:.0f} MB; it began with {self.baseline_mb:.0f}"
-            self.findings.add("memory", told, "resident memory", suspects=self.findings.suspects(None))
+            message = f"{now_mb:.0f} MB; it began with {self.baseline_mb:.0f}"
+            self.findings.add("memory", message, "resident memory", suspects=self.findings.suspects(None))
         if (code := self.broker.exit_code) is not None:
             self.findings.add("death", f"the process ended with {code}", suspects=self.findings.suspects(None))
 
@@ -92,12 +92,12 @@ class Alive:
     async def run(self, until: Callable[[], bool]) -> None:
         while not until():
             for name, ask in (("/livez", self._livez), ("ApiVersions", self._api_versions)):
-                told, took_s = await asyncio.to_thread(timed, ask)
+                problem, took_s = await asyncio.to_thread(timed, ask)
                 self.slowest_s[name] = max(self.slowest_s[name], took_s)
-                if (told is not None or took_s > ALIVE_S_MAX) and self._broker.exit_code is None:
+                if (problem is not None or took_s > ALIVE_S_MAX) and self._broker.exit_code is None:
                     suspects = self._findings.suspects(None)
                     self._findings.add(
-                        "not alive", f"{name}: {told or 'late'} after {took_s:.1f} s", name, None, suspects
+                        "not alive", f"{name}: {problem or 'late'} after {took_s:.1f} s", name, None, suspects
                     )
             await asyncio.sleep(ALIVE_EVERY_S)
 

@@ -70,7 +70,7 @@ def scram(user: str, password: str) -> Any:
 
 
 async def is_refused(client: KafkaClient) -> bool:
-    """Whether the connection has ended, or knows nobody."""
+    """Whether the connection is closed or unauthenticated."""
     try:
         await client.ask(produce("orders", batch("x")), 9)
     except CLOSED:
@@ -134,7 +134,7 @@ async def test_a_login_keeps_to_its_mechanism_and_there_are_no_weak_ones(target)
 @pytest.mark.parametrize(
     "token",
     [
-        b"root\0ada\0sesame",  # as whom: somebody else
+        b"root\0ada\0sesame",  # authorization id of another user
         b"User:root\0ada\0sesame",
         b"\0ada\0sesame\0root",
         b"\0ada",
@@ -236,7 +236,7 @@ async def test_a_user_that_is_not_there_takes_as_long_as_a_wrong_password(target
 
     pairs = [(await took(b"\0ada\0wrong"), await took(b"\0nobody\0wrong")) for _ in range(25)]
     known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
-    assert 0.6 < known / unknown < 1.6  # without the work that is done for nobody it is 5
+    assert 0.6 < known / unknown < 1.6  # without the work for unknown users it is 5
 
 
 async def test_who_tries_many_passwords_at_once_keeps_nobody_else_waiting(target, monkeypatch):
@@ -267,7 +267,7 @@ async def keeps_asking(client: KafkaClient) -> None:
 
 
 async def test_who_does_not_log_in_is_not_kept(target, monkeypatch):
-    """As many connections as there may be, and nobody else gets in."""
+    """At the connection limit, further connections are refused."""
     monkeypatch.setattr(kafka_server, "LOGIN_S_MAX", 0.5)
     async with (
         KafkaClient(target.kafka) as silent,

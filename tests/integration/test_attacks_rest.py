@@ -113,11 +113,11 @@ async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp
     kid = {"kid": "k"}
 
     def signed(changes: dict[str, Any], by: Any = key, **head: Any) -> str:
-        told = {name: value for name, value in {**fair, **changes}.items() if value is not None}
-        return jwt.encode(told, by, "ES256", headers={**kid, **head})
+        claims = {name: value for name, value in {**fair, **changes}.items() if value is not None}
+        return jwt.encode(claims, by, "ES256", headers={**kid, **head})
 
     def shared(secret: bytes) -> str:
-        """Signed by what everybody can read, as if it were a shared secret."""
+        """Signed with the public key, as if it were a shared secret."""
         text = ".".join(b64(json.dumps(each).encode()) for each in ({"alg": "HS256", **kid}, fair))
         return f"{text}.{b64(hmac.digest(secret, text.encode(), 'sha256'))}"
 
@@ -172,7 +172,7 @@ async def test_rules_cover_what_they_say_and_nothing_that_looks_like_it(target):
     for topic in ("a", "ab", "Ab", "b", "prefix", "x.a"):
         await target.broker.topics.create(topic, 1)
     await target.allow("bob", Op.WRITE, Resource.TOPIC, "a", prefix=True)
-    # No topic begins with a star, so this is nobody's.
+    # No topic begins with a star, so no rule covers this.
     await target.allow("bob", Op.WRITE, Resource.TOPIC, "*", prefix=True)
     may = {}
     for topic in ("a", "ab", "Ab", "b", "x.a", "%61b", "%41b", "orders", "*", "%2a", "%EF%BD%81b", "a%CC%8A"):
@@ -210,7 +210,7 @@ async def test_names_that_would_be_paths_or_keys_are_no_topics(target, name):
     [b"origin: https://evil.example", b"origin: null", b"sec-fetch-site: cross-site", b"sec-fetch-site: same-site"],
 )
 async def test_what_a_foreign_page_makes_a_browser_send_changes_nothing(redis_url, prefix, kind, origin):
-    """Nobody is asked who they are, as with a certificate that the browser adds: only the request's origin tells."""
+    """Without authentication, or with a client certificate, the broker checks the Origin header of every request."""
     async with attack_target(redis_url, prefix, auth_required=False) as target:
         status, body = await target.ask(
             None, "POST", "/v1/topics/orders/records", RECORDS, b"content-type: " + kind, origin
@@ -267,10 +267,10 @@ async def test_a_request_whose_length_can_be_read_in_two_ways_smuggles_nothing(t
     ],
 )
 async def test_a_head_that_is_too_large_is_refused_and_the_connection_ends(target, head):
-    status, told, body = parse(await target.http(b"GET /livez HTTP/1.1\r\nhost: a\r\n" + head + b"\r\n\r\n"))
+    status, headers, body = parse(await target.http(b"GET /livez HTTP/1.1\r\nhost: a\r\n" + head + b"\r\n\r\n"))
     assert status in (400, 431)
-    assert b"connection: close" in told
-    assert b"application/problem+json" in told
+    assert b"connection: close" in headers
+    assert b"application/problem+json" in headers
     assert json.loads(body)["status"] == status
     assert parse(await target.http(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n"))[0] == 200
 
@@ -356,8 +356,8 @@ async def test_a_body_that_unpacks_into_very_much_is_bounded(target):
     assert len(bomb) < 100_000
     kind = b"content-type: application/vnd.redis-ledger.batch"
     refused, _ = await target.ask("ada", "POST", "/v1/topics/orders/records?partition=0", bomb, kind)
-    status, told = await target.ask("ada", "GET", "/v1/topics/orders/partitions/0/records?offset=0")
-    assert (refused, status, len(told) < 10_000) == (413, 200, True)
+    status, body = await target.ask("ada", "GET", "/v1/topics/orders/partitions/0/records?offset=0")
+    assert (refused, status, len(body) < 10_000) == (413, 200, True)
     assert (await target.ask(None, "GET", "/livez"))[0] == 200
 
 

@@ -69,8 +69,10 @@ async def test_an_act_that_may_have_been_done_is_noted_and_one_that_was_not_is_n
     async with one(redis_url, prefix, auth_required=True) as broker:
         for error in (UnknownTopic("There is none."), StoreTimeout("Redis did not answer."), TopicForbidden("No.")):
             await broker.audit.failed(ADA, "topic.delete", "orders", error, partitions=1)
-        told = [(each.outcome, each.facts["code"], each.facts["partitions"]) for each in await broker.audit.entries(9)]
-        assert told == [("refused", "topic_forbidden", 1), ("failed", "store_timeout", 1)]
+        entries = [
+            (each.outcome, each.facts["code"], each.facts["partitions"]) for each in await broker.audit.entries(9)
+        ]
+        assert entries == [("refused", "topic_forbidden", 1), ("failed", "store_timeout", 1)]
 
 
 async def test_what_is_taken_from_others_is_noted_at_each_door(redis_url, prefix):
@@ -84,8 +86,8 @@ async def test_what_is_taken_from_others_is_noted_at_each_door(redis_url, prefix
             headers = {"authorization": f"Bearer {await world.token(user)}"}
             answer = await http.delete("/v1/topics/orders/scheduled", headers=headers)
             assert (answer.status_code == 200) is (user == "root")
-        told = [(e.principal, e.act, e.target, e.outcome) for e in await world.broker.audit.entries(9)]
-        assert told[::-1] == [
+        entries = [(e.principal, e.act, e.target, e.outcome) for e in await world.broker.audit.entries(9)]
+        assert entries[::-1] == [
             ("User:ada", "subscription.delete", "g", "refused"),
             ("User:ada", "scheduled.clear", "orders", "refused"),
             ("User:root", "subscription.delete", "orders g", "done"),

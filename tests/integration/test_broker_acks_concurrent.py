@@ -100,7 +100,7 @@ async def test_interleaved_acks_of_many_transactions_end_as_each_transaction_doe
 
 
 async def test_one_conflict_among_many_acks_is_the_loser_s_alone(broker):
-    """AK-05: two want offset 0; one of them gets it, and everybody else is not concerned."""
+    """AK-05: two consumers acknowledge offset 0; one succeeds, and all others are unaffected."""
     await received(broker)
     txns = await begun(broker, 8)
     outcomes = await together(broker, txns, lambda i: [0] if i in (2, 5) else [10 + i])

@@ -189,8 +189,8 @@ async def test_an_uncommitted_read_shows_everything_and_says_whose_it_is(broker)
     await broker.transactions.commit(committed)
     await broker.transactions.abort(aborted)
     fetched = await broker.records.fetch("t", 0, "earliest", isolation="read_uncommitted")
-    told = [(b.transaction, b.is_control) for b in fetched.batches]
-    assert told == [
+    batches = [(b.transaction, b.is_control) for b in fetched.batches]
+    assert batches == [
         (committed, False), (aborted, False), (still_open, False), (committed, True), (aborted, True),
     ]  # fmt: skip
     assert fetched.aborted == [(aborted.producer_id, 1)]
@@ -198,7 +198,7 @@ async def test_an_uncommitted_read_shows_everything_and_says_whose_it_is(broker)
 
 
 async def test_readers_behind_an_open_transaction_sleep_until_it_ends_on_any_broker(redis_url, prefix):
-    """TB-33: while records keep coming behind it nobody reads Redis; the end wakes all at once."""
+    """TB-33: new records behind an open transaction cause no Redis reads; its end wakes all waiters at once."""
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("t", 20)
         await second.topics.describe("t")
@@ -212,7 +212,7 @@ async def test_readers_behind_an_open_transaction_sleep_until_it_ends_on_any_bro
             await first.records.produce("t", records("behind"), partition=number)
         await asyncio.sleep(0.3)
         assert not any(task.done() for task in waiting)
-        assert await commands(second) == reads, "somebody read the log behind an open transaction"
+        assert await commands(second) == reads, "a waiter read the log behind an open transaction"
         started = asyncio.get_running_loop().time()
         await first.transactions.commit(txn)
         fetched = await asyncio.gather(*waiting)

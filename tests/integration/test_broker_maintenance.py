@@ -1,4 +1,4 @@
-"""What nobody asks for: overdue transactions, heartbeats, the catalog of a broker that died, and an orderly end."""
+"""Background maintenance: overdue transactions, heartbeats, the catalog of a broker that died, and an orderly end."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ async def test_a_deadline_is_met_to_the_fraction_of_a_second(redis_url, prefix):
         late = []
 
         async def expires(n):
-            told = await broker.transactions.begin(200 + 37 * n)
-            begun = await broker.transactions.get(told.id)
-            assert told.deadline_ms <= begun.deadline_ms
+            answer = await broker.transactions.begin(200 + 37 * n)
+            begun = await broker.transactions.get(answer.id)
+            assert answer.deadline_ms <= begun.deadline_ms
             while await status(broker, begun.id) == "open":
                 await asyncio.sleep(0.005)
             late.append(broker.clock.now_ms() - begun.deadline_ms)
@@ -48,7 +48,7 @@ async def test_many_brokers_sweep_the_same_and_each_transaction_ends_once(redis_
 
 
 async def test_what_a_stopped_clock_says_is_overdue_is_swept_by_the_next_look(redis_url, prefix):
-    """TS-12: the deadline is a point in time, not a duration somebody counts."""
+    """TS-12: the deadline is a point in time, not a duration."""
     clock = ManualClock()
     async with one(redis_url, prefix, clock=clock) as broker:
         txn = (await broker.transactions.begin(60_000)).id
@@ -72,7 +72,7 @@ async def test_a_broker_is_listed_while_it_lives_and_gone_when_it_has_closed(red
 async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypatch):
     with redis_server() as server:
         async with two(server.url, prefix, redis_timeout_ms=30_000) as brokers:
-            everybody = {broker.name for broker in brokers}
+            names_expected = {broker.name for broker in brokers}
             await brokers[0].live_brokers.beat()
             seen = []
             learn = LiveBrokers._learn
@@ -94,7 +94,7 @@ async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypat
 
             # Then no broker misses another one, not even with the first heartbeat
             assert await eventually(heartbeats, True, 20) is True
-            assert all(names == everybody for names in seen), seen
+            assert all(names == names_expected for names in seen), seen
 
 
 async def test_a_change_of_a_topic_is_known_at_other_brokers_within_two_seconds(pair):

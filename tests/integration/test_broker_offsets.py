@@ -71,7 +71,7 @@ async def test_offsets_go_with_their_topic_and_a_broker_that_remembers_it_commit
     async with two(redis_url, prefix) as (a, b):
         await a.topics.create("t")
         await commit(b, ("t", 0, 100))
-        # When the topic is deleted and made again by somebody else
+        # When another client deletes and recreates the topic
         await a.topics.delete("t")
         await a.topics.create("t")
         # Then it has no offsets, and takes some
@@ -222,7 +222,7 @@ async def test_a_transaction_commits_nothing_on_a_topic_that_was_made_again_sinc
     places = await broker.offsets.locate([("t", 0)])
     await broker.topics.delete("t")
     await broker.topics.create("t")
-    # When an offset is committed there, then it is refused: nobody would ever settle it
+    # When an offset is committed there, then it is refused: no transaction end would ever settle it
     outcomes = await commit(broker, ("t", 0, 5), transaction=txn, places=places)
     assert [type(outcome) for outcome in outcomes] == [UnknownTopic]
     (found,) = await broker.offsets.fetch("g", [("t", 0)])
@@ -231,7 +231,7 @@ async def test_a_transaction_commits_nothing_on_a_topic_that_was_made_again_sinc
 
 @pytest.mark.parametrize("decided", [True, False])
 async def test_what_was_decided_and_not_carried_is_carried_by_whoever_reads_the_offsets(redis_url, prefix, decided):
-    # Given a broker that dies between the decision and the ends, and nobody that sweeps
+    # Given a broker that dies between the decision and the ends, and no sweep
     async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
         await broker.topics.create("t", partitions=2)
         await commit(broker, ("t", 0, 1), ("t", 1, 1))

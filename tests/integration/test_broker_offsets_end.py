@@ -1,4 +1,4 @@
-"""How a Kafka group's offsets go: deleted one by one, with their group, or because nobody has touched them for long."""
+"""Removal of a Kafka group's offsets: one by one, with the group, or by retention."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ async def test_an_offset_with_another_one_pending_does_not_expire(timed):
 
 @pytest.mark.parametrize("kind", ["classic", "consumer", None])
 async def test_reading_the_offsets_of_a_group_without_members_keeps_none_of_them(timed, kind):
-    # Given a group that nobody is in, or that nobody ever joined
+    # Given an empty group, or one that never had members
     state = GroupKeys(timed.broker.store.prefix, "g").state
     if kind is not None:
         await timed.broker.store.command("HSET", state, "kind", kind, "generation", 5, key=state)

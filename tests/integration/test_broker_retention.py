@@ -266,7 +266,7 @@ async def test_records_that_are_deleted_while_they_are_being_delivered_are_left_
         return await payloads(entries)
 
     monkeypatch.setattr(partition.reader, "payloads", late)
-    # Then the others arrive, and the first is nobody's
+    # Then the others arrive, and the first is not leased
     assert list((await receive_values(broker, "t", "s")).values()) == ["c"]
     (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors
     assert (cursor.mark_delete, cursor.leased, cursor.backlog) == (2, 1, 1)

@@ -208,8 +208,8 @@ async def test_a_subscription_from_the_latest_record_sees_only_what_comes(broker
 
 
 async def test_what_is_leased_while_its_receiver_goes_away_is_there_for_the_next_one(broker, monkeypatch):
-    """A broker that drains, and a caller that hangs up, cancel a receive wherever it is; nobody saw what it leased, so
-    that does not count as a delivery."""
+    """A drained broker or a disconnected caller cancels a receive at any point. Its leases were not delivered, so
+    this does not count as a delivery."""
     nack, unseen = scripts.nack, []
 
     async def noted(*places, **how):

@@ -1,4 +1,4 @@
-"""How transactions end: by their caller, by their deadline, by whoever finds them, and never by two of these."""
+"""Transaction ends: by the caller, by the deadline, or by a broker that finds them, and never by two of these."""
 
 from __future__ import annotations
 
@@ -240,9 +240,9 @@ async def test_a_committing_transaction_never_expires(redis_url, prefix):
 
 
 async def test_of_a_commit_and_an_expiry_at_the_same_instant_one_wins_and_the_caller_knows(pair):
-    """TS-21, TS-03: what is visible is what the callers were told, also at another broker."""
+    """TS-21, TS-03: the visible records match the replies, also at another broker."""
     first, second = pair
-    told = {}
+    committed = {}
 
     async def race(n):
         txn = await begun(first, str(n), timeout_ms=500)
@@ -250,14 +250,14 @@ async def test_of_a_commit_and_an_expiry_at_the_same_instant_one_wins_and_the_ca
         await asyncio.sleep((left_ms - 30 + n % 20 * 4) / 1_000)
         try:
             await (first, second)[n % 2].transactions.commit(txn)
-            told[str(n)] = True
+            committed[str(n)] = True
         except TransactionError:
-            told[str(n)] = False
+            committed[str(n)] = False
 
     await asyncio.gather(*(race(n) for n in range(120)))
     assert await eventually(lambda: outstanding(second, "t"), 0) == 0
-    assert set(await values_of(second, "t")) == {n for n, won in told.items() if won}
-    assert {True, False} == set(told.values()), "the race was none"
+    assert set(await values_of(second, "t")) == {n for n, won in committed.items() if won}
+    assert {True, False} == set(committed.values()), "the race was none"
 
 
 async def test_of_a_commit_and_an_abort_at_once_exactly_one_wins(pair):

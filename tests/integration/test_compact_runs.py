@@ -64,15 +64,15 @@ class World:
 
     def move(self, segment: Segment) -> None:
         """What another job may do meanwhile: the same rows under another name take its place."""
-        told = self.client.offload.describe(TOPIC)
+        manifest = self.client.offload.describe(TOPIC)
         other = Stretch(segment.first, segment.end, segment.file.replace(".parquet", "moved.parquet"))
         home = open_home(str(self.home))
-        with SegmentWriter(home, other, told.topic_id) as writer:
+        with SegmentWriter(home, other, manifest.topic_id) as writer:
             for group in read_groups(home, segment, segment.first, segment.end):
                 writer.add(group)
             moved = writer.finish()
-        version = told.partitions[0].version
-        self.client.offload.swap(TOPIC, 0, version, [segment.first], [moved], topic_id=told.topic_id)
+        version = manifest.partitions[0].version
+        self.client.offload.swap(TOPIC, 0, version, [segment.first], [moved], topic_id=manifest.topic_id)
         home.delete(segment.file)
 
 
@@ -183,7 +183,7 @@ def test_a_topic_that_is_made_again_before_a_swap_is_left_alone(world, before_sw
         assert offloaded(world.client, TOPIC).version == 3
 
     before_swap(1, again)
-    # When it asks for its swaps, then it is told, has deleted what it wrote, and no record of the other is gone
+    # When it requests its swaps, then they fail, it has deleted what it wrote, and no record of the other is gone
     with pytest.raises(UnknownTopic, match="was deleted and made again"):
         world.job().compact(None, 0)
     assert world.keys() == [["a"] * 4, ["b"] * 3, ["c"]]
@@ -199,7 +199,7 @@ def test_what_another_topic_of_the_name_has_is_written_into_no_folder_of_the_fir
         left.update(made_again(world))
 
     monkeypatch.setattr(compact.Job, "_replace", swapped)
-    # When the job goes on, then it is told, and the files of the first are as it left them
+    # When the job continues, then it fails, and the files of the first are as it left them
     with pytest.raises(UnknownTopic, match="was deleted while it was being compacted"):
         world.job().compact(None, 0)
     assert {file: content for file, content in world.files().items() if file in left} == left

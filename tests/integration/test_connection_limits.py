@@ -42,7 +42,7 @@ async def asked(port: int, path: str, stack: contextlib.AsyncExitStack) -> tuple
 
 async def test_a_full_broker_lives_and_takes_no_further_requests(port):
     async with contextlib.AsyncExitStack() as stack:
-        # It is not ready for more, so that nobody is sent here
+        # It is not ready, so that load balancers send no more here
         assert (await asked(port, "/readyz", stack))[0] == 0
         assert (await asked(port, "/v1/topics", stack))[0] == 0
         # And who restarts what does not live leaves those alone that are served

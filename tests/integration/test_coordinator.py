@@ -1,4 +1,4 @@
-"""Coordinators and participants through their own classes: what a caller is told, who wins, what a lost reply costs."""
+"""Coordinators and participants through their own classes: replies, conflicts, and lost replies."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ async def test_a_message_is_moved_after_it_was_delivered_as_often_as_the_rule_sa
     assert await values(broker, "dead") == []
     assert await receive_values(broker, "in", "work") == {}
     assert (await backlog(broker, "in", "work"), counted.dead) == (0, dead + 1)
-    assert (counted.records_out, counted.redelivered) == (out + 3, again + 2)  # the move itself hands nobody anything
+    assert (counted.records_out, counted.redelivered) == (out + 3, again + 2)  # the move itself delivers nothing
     (letter,) = await broker.subscriptions.receive("dead", "look")
     assert (letter.key, letter.value, letter.timestamp_ms) == (b"k", b"bad", 17)
     assert list(letter.headers) == [
@@ -141,7 +141,7 @@ async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
 
 
 async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
-    """History that cannot be reached for a while must not send to the dead letters what nobody has seen."""
+    """While offloaded data is unreachable, undelivered records must not become dead letters."""
     broker, _ = pair
     await broker.dead_letters.set("in", "work", 1, "dead")
     await broker.records.produce("in", records("good"))
@@ -171,7 +171,7 @@ async def test_a_cumulative_acknowledgement_takes_nothing_along_that_could_not_b
         await fail(broker)
         await broker.records.produce("in", records("c"))
         given = await receive_values(broker, "in", "work")
-        assert list(given.values()) == [big, "c"], "whoever acknowledges c says that there is nothing before it"
+        assert list(given.values()) == [big, "c"], "an acknowledgement of c covers everything before it"
         await broker.subscriptions.ack_cumulative("in", "work", "c1", list(given)[-1])
         assert (await values(broker, "dead"), await backlog(broker, "in", "work")) == (["a"], 0)
 
@@ -250,7 +250,7 @@ async def test_rules_that_cannot_be_are_refused(pair):
     for error, *rule in (
         (InvalidRequest, "in", "work", 0, "dead"),
         (InvalidRequest, "in", "work", 3, "in"),
-        (UnknownSubscription, "in", "nobody", 3, "dead"),
+        (UnknownSubscription, "in", "unknown", 3, "dead"),
         (UnknownTopic, "nowhere", "work", 3, "dead"),
         (WrongSubscriptionKind, "in", "group", 3, "dead"),
     ):

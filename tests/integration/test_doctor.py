@@ -59,8 +59,8 @@ def test_every_kafka_listener_is_looked_at_and_what_clients_would_be_told(tmp_pa
     assert code == 1
     assert [each["level"] for each in findings["kafka"]] == ["fine", "problem"]
     assert "it is in use" in findings["kafka"][1]["seen"]
-    told = {"REDIS_LEDGER_KAFKA_ADVERTISED": "outside://ledger.example:9094"}
-    _, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two, **told)
+    environment = {"REDIS_LEDGER_KAFKA_ADVERTISED": "outside://ledger.example:9094"}
+    _, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two, **environment)
     assert "names outside, which --kafka does not" in findings["kafka"][0]["seen"]
 
 

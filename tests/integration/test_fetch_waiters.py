@@ -164,7 +164,7 @@ async def test_an_idle_reader_asks_redis_nothing_that_wakes_it(monkeypatch, stor
 
 
 async def test_a_reader_that_gives_up_while_subscribing_takes_no_other_with_it(waiters, partition):
-    # Given three readers that come at once to a channel nobody listens to yet
+    # Given three concurrent readers of a channel without a subscription
     async def wait() -> bool:
         async with waiters.listen([partition.keys], committed=True) as listener:
             woken: bool = await listener.wait(SOON)

@@ -125,8 +125,8 @@ async def test_who_may_not_alter_the_cluster_changes_no_rule(world):
     results = (await ada.ask(DeleteAclsRequest([DeleteAclsFilter(1, None, 1, None, None, 1, 1)]), 3)).filter_results
     assert [each.error_code for each in results] == [CLUSTER_FORBIDDEN]
     assert await described(admin) == before
-    told = [(each.act, each.principal, each.outcome) for each in await world.broker.audit.entries(2)]
-    assert told == [("acl.remove", "User:ada", "refused"), ("acl.add", "User:ada", "refused")]
+    entries = [(each.act, each.principal, each.outcome) for each in await world.broker.audit.entries(2)]
+    assert entries == [("acl.remove", "User:ada", "refused"), ("acl.add", "User:ada", "refused")]
 
 
 async def test_changes_are_noted_with_what_they_were(world):

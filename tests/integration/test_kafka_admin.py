@@ -110,12 +110,12 @@ async def test_of_several_problems_of_a_topic_the_one_that_kafka_finds_first_is_
 
 
 async def test_a_partition_cannot_be_assigned_to_a_broker_that_does_not_exist(client, broker):
-    nobody, here = broker.live_brokers.node_id + 1, broker.live_brokers.node_id
-    wrong = CreatableTopic("wrong", -1, -1, [CreatableReplicaAssignment(n, [nobody]) for n in range(2)])
+    unknown_broker, here = broker.live_brokers.node_id + 1, broker.live_brokers.node_id
+    wrong = CreatableTopic("wrong", -1, -1, [CreatableReplicaAssignment(n, [unknown_broker]) for n in range(2)])
     right = CreatableTopic("right", -1, -1, [CreatableReplicaAssignment(n, [here]) for n in range(2)])
     answers = {each.name: each for each in await create(client, wrong, right)}
     assert {name: each.error_code for name, each in answers.items()} == {"wrong": 39, "right": 0}
-    assert answers["wrong"].error_message == f"There is no broker {nobody}; the brokers are {here}."
+    assert answers["wrong"].error_message == f"There is no broker {unknown_broker}; the brokers are {here}."
 
 
 async def test_a_topic_that_is_only_validated_is_not_made(client, broker):
@@ -147,8 +147,8 @@ async def test_topics_are_deleted_by_name(client, broker, version):
 
 async def test_topics_are_deleted_by_id_and_named_in_the_answer(client, broker):
     a, b = await create(client, topic("a"), topic("b"))
-    nobody = b"\x07" * 16
-    answers = await delete(client, (None, a.topic_id), (b.name, NO_UUID), (None, nobody))
+    unknown_id = b"\x07" * 16
+    answers = await delete(client, (None, a.topic_id), (b.name, NO_UUID), (None, unknown_id))
     assert sorted(answers, key=str) == sorted([(a.name, 0), (b.name, 0), (None, UNKNOWN_ID)], key=str)
     assert await broker.catalog.list() == []
 

@@ -1,4 +1,4 @@
-"""Configurations by Kafka's names, over a socket: told, set, taken away, and kept to."""
+"""Configurations by Kafka's names, over a socket: described, altered, reset, and applied."""
 
 from __future__ import annotations
 

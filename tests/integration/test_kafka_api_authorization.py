@@ -118,11 +118,11 @@ async def test_what_one_may_not_describe_might_as_well_not_be_there(world):
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     ada = await world.client("ada")
     assert [topic.name for topic in (await metadata(ada)).topics] == ["orders"]
-    told = {each.name: each for each in (await metadata(ada, "orders", "secret", "nothing")).topics}
-    assert {name: each.error_code for name, each in told.items()} == {"orders": 0, "secret": TOPIC, "nothing": TOPIC}
-    hidden, missing = (told[name] for name in ("secret", "nothing"))
+    topics = {each.name: each for each in (await metadata(ada, "orders", "secret", "nothing")).topics}
+    assert {name: each.error_code for name, each in topics.items()} == {"orders": 0, "secret": TOPIC, "nothing": TOPIC}
+    hidden, missing = (topics[name] for name in ("secret", "nothing"))
     assert (hidden.topic_id, hidden.partitions) == (missing.topic_id, missing.partitions) == (NO_UUID, [])
-    assert "nothing" not in [topic.name for topic in await world.broker.topics.list()], "nobody may create it"
+    assert "nothing" not in [topic.name for topic in await world.broker.topics.list()], "auto-creation is not allowed"
     (secret,) = [topic for topic in await world.broker.topics.list() if topic.name == "secret"]
     answer = await ada.ask(MetadataRequest([MetadataRequestTopic(bytes.fromhex(secret.id), None)]), 12)
     assert [(each.error_code, each.name) for each in answer.topics] == [(TOPIC, None)]
@@ -166,7 +166,7 @@ async def test_a_topic_is_made_by_who_may_create_it_or_any(world):
         answer = await metadata(client, name, allow_auto_topic_creation=True)
         assert [each.error_code for each in answer.topics] == [code]
     made = (await ada.ask(CreateTopicsRequest([CreatableTopic("new-2", 1, 1)]), 7)).topics[0]
-    # Who may not describe configurations is not told them, as by Kafka.
+    # As in Kafka, configurations are returned only with DESCRIBE_CONFIGS.
     assert (made.error_code, made.topic_config_error_code, made.configs) == (0, TOPIC, [])
     await world.allow("ada", Op.DESCRIBE_CONFIGS, Resource.TOPIC, "new-3")
     made = (await ada.ask(CreateTopicsRequest([CreatableTopic("new-3", 1, 1)]), 7)).topics[0]

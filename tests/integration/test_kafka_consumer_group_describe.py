@@ -35,9 +35,9 @@ async def test_a_group_is_described_and_listed_as_what_it_is(redis_url, prefix):
         await a.join("t", rack_id="r", server_assignor="range", subscribed_topic_regex="t+")
         await b.join("t")
         # When it is described while it is being brought to its target
-        asked = ConsumerGroupDescribeRequest(["g", "nobody's", ""])
+        asked = ConsumerGroupDescribeRequest(["g", "unknown", ""])
         found, missing, nameless = (await client.ask(asked, 1)).groups
-        # Then its members are told with what they read and are to read
+        # Then members are described with their current and target assignments
         assert (found.error_code, found.group_state, found.assignor_name) == (0, "Reconciling", "range")
         assert (found.group_epoch, found.assignment_epoch) == (2, 2)
         first, second = found.members

@@ -80,7 +80,7 @@ async def test_a_lost_answer_is_repeated(redis_url, prefix):
         again = await a.send(
             subscribed_topic_names=["t", "u"], rebalance_timeout_ms=60_000, topic_partitions=a.reported()
         )
-        # Then it is told the same
+        # Then the answer is the same
         assert again == lost
         assert a.take(again) == {"t": [0], "u": [0]}
         # and in an epoch of its own making it is fenced, until it begins anew
@@ -103,7 +103,7 @@ async def test_a_static_member_comes_back_to_what_it_had(redis_url, prefix):
         # When it is back under another id
         again = Member(client, broker, "c", instance="i1")
         assert await again.join("t") == {"t": [0]}
-        # Then nothing has moved, and nobody else can have its place
+        # Then no partition has moved, and no other member can take its instance id
         assert again.epoch == b.epoch
         stranger = Member(client, broker, "d", instance="i1")
         refused = await stranger.send(0, rebalance_timeout_ms=1, topic_partitions=[], subscribed_topic_names=["t"])
@@ -170,10 +170,10 @@ async def test_another_broker_takes_the_group_over_when_its_owner_dies(redis_url
             a.client, b.client = after, after
             a.broker, b.broker = second, second
 
-            async def told() -> int:
+            async def error_code() -> int:
                 return (await a.send(2)).error_code
 
-            assert await eventually(told, 0, TAKEN_OVER_S_MAX) == 0
+            assert await eventually(error_code, 0, TAKEN_OVER_S_MAX) == 0
             # and takes what they have read meanwhile
             assert await a.commit(8, epoch=2) == 0
             assert await a.commit(8, epoch=9) == STALE_EPOCH
@@ -193,7 +193,7 @@ async def test_a_member_that_gives_up_partitions_goes_on_with_that_at_the_next_b
     async with two(redis_url, prefix) as (first, second), listening(first) as there, listening(second) as here:
         await first.topics.create("t", 2)
         async with KafkaClient(there) as before, KafkaClient(here) as after:
-            # Given a member that was told to give up a partition and still reads it
+            # Given a member that has to revoke a partition and still reads it
             a, b = Member(before, first, "a"), Member(before, first, "b")
             await a.join("t")
             await b.join("t")
@@ -204,10 +204,10 @@ async def test_a_member_that_gives_up_partitions_goes_on_with_that_at_the_next_b
             await vanish(first)
             a.client, b.client, a.broker, b.broker = after, after, second, second
 
-            async def told() -> int:
+            async def error_code() -> int:
                 return (await b.send(b.epoch)).error_code
 
-            assert await eventually(told, 0, TAKEN_OVER_S_MAX) == 0
+            assert await eventually(error_code, 0, TAKEN_OVER_S_MAX) == 0
             # Then the other member gets it when the first one has given it up, and not before
             assert await b.beat() == {}
             assert await a.beat() == {"t": [0]}
@@ -268,7 +268,7 @@ async def test_a_commit_on_its_way_while_the_epoch_changes_counts_unless_another
         assert (a.epoch, await b.beat()) == (2, {given: [0]})
         # When commits arrive that it sent in its old epoch
         assert await a.commit(5, kept, epoch=1) == 0
-        assert await a.commit(5, given, epoch=1) == 0  # nobody has looked at it since
+        assert await a.commit(5, given, epoch=1) == 0  # no heartbeat since
         assert await b.fetch(given) == (0, [5])
         # Then what the other has fetched is not changed behind its back
         assert await a.commit(6, given, epoch=1) == STALE_EPOCH

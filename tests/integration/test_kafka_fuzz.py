@@ -48,35 +48,33 @@ HARMFUL = {
     "a length that cannot be, behind a sound request": "000000140012000300000001000466757a7a00026102310000000001",
     "Metadata 10, no name": "000000260003000a00000001000466757a7a000200000000000000000000000000000000000001000000",
     "Metadata 11 by id": "000000250003000b00000001000466757a7a0002000102030405060708090a0b0c0d0e0f0000010000",
-    "EndTxn for nobody": "0000001c001a000300000001000466757a7a00010000000000000000ffff0100",
-    "AddOffsetsToTxn for nobody": "0000001d0019000300000001000466757a7a00010000000000000000ffff026700",
-    "a batch that nobody wants to hear of": (
-        "000000280000000900000001000466757a7a00000000000013880208616273656e742e020000000000000000"
-    ),
+    "EndTxn of an unknown id": "0000001c001a000300000001000466757a7a00010000000000000000ffff0100",
+    "AddOffsetsToTxn of an unknown id": "0000001d0019000300000001000466757a7a00010000000000000000ffff026700",
+    "a batch with acks=0": ("000000280000000900000001000466757a7a00000000000013880208616273656e742e020000000000000000"),
     "ListTransactions by a pattern beyond reason": (
         "000000290042000200000001000466757a7a000101ffffffffffffffff0f617b39393939393939393939397d00"
     ),
-    "Produce 8 under a name too long to be told": framed(
+    "Produce 8 under a name too long to be echoed": framed(
         corpus.write(0, 8, 1, produce("t", TRANSACTIONAL, transactional_id=LONG))
     ).hex(),
-    "Produce 10 under a name too long to be told": framed(
+    "Produce 10 under a name too long to be echoed": framed(
         corpus.write(0, 10, 1, produce("t", TRANSACTIONAL, transactional_id=LONG))
     ).hex(),
-    "AlterConfigs 0 of a name too long to be told, without a value": framed(
+    "AlterConfigs 0 of a name too long to be echoed, without a value": framed(
         corpus.write(33, 0, 1, AlterConfigsRequest([AlterConfigsResource(2, "t", [AlterableConfig(LONG, None)])]))
     ).hex(),
 }
 
 
 class Heard:
-    """What this process says in its log, and what tasks raise that nobody awaits."""
+    """Collects this process's log and the exceptions of tasks that are never awaited."""
 
     def __init__(self) -> None:
         self.findings, self._lines = Findings(SEED), io.StringIO()
         logs.configure("warning", self._lines)
         asyncio.get_running_loop().set_exception_handler(lambda _, context: self.findings.add("loop", str(context)))
 
-    def told(self) -> dict[str, str]:
+    def collected(self) -> dict[str, str]:
         """Findings by signature, with those of the log."""
         for line in self._lines.getvalue().splitlines():
             self.findings.read_line(line)
@@ -105,7 +103,7 @@ def test_a_sound_frame_is_made_of_every_version_that_is_served():
 def test_what_clients_sent_is_kept_for_most_apis_and_is_small():
     kept = {seed.key for seed in corpus.captured()}
     served = {key for key, _ in corpus.served()}
-    # Nobody logs in to a broker that does not ask for it, or gives it rules and quotas, and nobody needs epochs
+    # Not sent: logins, rules and quotas (the broker has no authentication), and epochs, which are not needed
     # where no leader changes.
     assert served - kept <= {17, 23, 29, 30, 31, 36, 48, 49}
     assert sum(len(seed.frame) for seed in corpus.captured()) < 300_000
@@ -132,7 +130,7 @@ async def test_mutated_frames_are_answered_or_refused_and_honest_clients_are_ser
         assert [client.verdict() for client in honest] == [None, None]
         async with KafkaClient(address) as client:
             await afterwards.readers_go_on(client, heard.findings)
-        assert heard.told() == {}
+        assert heard.collected() == {}
         assert sum(driver.tally.answered.values()) > CASES / 4
 
 
@@ -145,7 +143,7 @@ async def test_what_once_did_harm_is_answered_or_refused(redis_url, prefix, hear
     for answer in filter(None, answers):
         key, version = struct.unpack_from(">hh", bytes.fromhex(sent), 4)
         read_response(key, version, memoryview(answer))
-    assert heard.told() == {}
+    assert heard.collected() == {}
 
 
 async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis_url, prefix, heard):
@@ -162,7 +160,7 @@ async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis
         await asyncio.gather(*(driver.run(number, 3, lambda: False, 300) for driver, number in turns))
         for driver in drivers:
             await driver.finish(30)
-        assert heard.told() == {}
+        assert heard.collected() == {}
         assert {key for driver in drivers for key, _ in driver.tally.answered} <= LOGIN
         async with KafkaClient(address) as client:
             assert (await client.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0

@@ -84,7 +84,7 @@ async def test_a_rebalance_that_was_under_way_begins_again_without_losing_a_memb
     await first.die()
     await moved_to(second)
     waiting.cancel()
-    # Then the other member is told to join, and may commit until it does
+    # Then the other member gets REBALANCE_IN_PROGRESS, and may commit until it does
     one.client, two.client = await second.client(), await second.client()
     assert await two.beat() == REBALANCING
     assert await commit(two.client, ("t", 0, 5), member=(two.id, generation)) == [0]

@@ -95,7 +95,7 @@ async def test_an_empty_group_may_be_committed_to_anywhere_but_not_with_a_genera
     for node, offset in ((pair[0], 1), (pair[1], 2)):
         client = await node.client()
         assert await commit(client, ("t", 0, offset)) == [0]
-        assert await commit(client, ("t", 0, 9), member=("nobody", 3)) == [ILLEGAL_GENERATION]
+        assert await commit(client, ("t", 0, 9), member=("unknown", 3)) == [ILLEGAL_GENERATION]
         assert await fetch(client, {"t": [0]}) == {("t", 0): (offset, 0)}
 
 
@@ -135,12 +135,12 @@ async def test_a_broker_that_lost_a_group_learns_it_when_it_wants_a_generation(p
     member = await settled(first)
     key = GroupKeys(first.broker.store.prefix, "g").state
     await first.broker.store.command("HSET", key, "owner", second.broker.name, "generation", 5, key=key)
-    # When the first broker's member joins again, it is not told a generation but to look elsewhere
+    # When the first broker's member joins again, it gets NOT_COORDINATOR instead of a generation
     assert (await member.join()).error_code == NOT_COORDINATOR
     assert first.broker.groups.coordinator.groups == []
     assert (await state_of(second))["generation"] == "5"
     (refused,) = await first.broker.offsets.commit("g", [OffsetEntry("t", 0, 1)], fence=1)
-    assert refused is None  # nobody has read there with a later generation yet
+    assert refused is None  # no later generation has read there yet
     await fetch(await second.client(), {"t": [0]})
     (refused,) = await first.broker.offsets.commit("g", [OffsetEntry("t", 0, 1)], fence=1)
     assert isinstance(refused, IllegalGeneration)

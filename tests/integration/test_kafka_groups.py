@@ -1,4 +1,4 @@
-"""Classic consumer groups over a real socket: every version, what clients are told, and what administrators see."""
+"""Classic consumer groups over a real socket: every version, replies to clients, and what administrators see."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_a_static_member_comes_back_to_its_place(node):
     assert (back.error_code, back.generation_id) == (0, 1)
     assert (await second.sync()).assignment == before.encode()
     assert await first.beat() == 0
-    # An administrator takes it out by its name, and somebody else's name does not count
+    # An administrator removes it by its instance id; another instance id has no effect
     request = LeaveGroupRequest("g", members=[MemberIdentity("", "i2"), MemberIdentity("", "i3")])
     answer = await first.client.ask(request, 5)
     assert [(one.group_instance_id, one.error_code) for one in answer.members] == [("i2", 0), ("i3", UNKNOWN_MEMBER)]
@@ -108,8 +108,8 @@ async def test_a_static_member_comes_back_to_its_place(node):
         ({"group_id": "g" * (NAME_CHARS_MAX + 1)}, INVALID_GROUP),
         ({"session_timeout_ms": 49}, INVALID_SESSION),
         ({"session_timeout_ms": 1_800_001}, INVALID_SESSION),
-        ({"member_id": "nobody"}, UNKNOWN_MEMBER),
-        ({"group_id": "another", "member_id": "nobody"}, UNKNOWN_MEMBER),
+        ({"member_id": "unknown"}, UNKNOWN_MEMBER),
+        ({"group_id": "another", "member_id": "unknown"}, UNKNOWN_MEMBER),
         ({"protocol_type": "connect"}, INCONSISTENT),
         ({"protocols": []}, INCONSISTENT),
         ({"protocols": [JoinGroupRequestProtocol("sticky", b"")]}, INCONSISTENT),
@@ -162,7 +162,7 @@ async def test_groups_are_described_as_they_stand(node, client):
     await node.broker.topics.create("t")
     await node.broker.offsets.commit("offsets only", [OffsetEntry("t", 0, 5)], fence=-1)
     for version in range(7):
-        answer = await client.ask(DescribeGroupsRequest(["g", "offsets only", "nobody's"]), version)
+        answer = await client.ask(DescribeGroupsRequest(["g", "offsets only", "unknown"]), version)
         settled, simple, missing = answer.groups
         assert (settled.error_code, settled.group_state, settled.protocol_type) == (0, "Stable", "consumer")
         assert settled.protocol_data == "range"
@@ -226,11 +226,11 @@ async def test_a_group_without_members_is_deleted_with_its_offsets(node, client)
         return [one.error_code for one in (await client.ask(DeleteGroupsRequest(list(names)), version)).results]
 
     # When it is to be deleted
-    assert await delete("g", "nobody's", "") == [NOT_EMPTY, NOT_FOUND, INVALID_GROUP]
+    assert await delete("g", "unknown", "") == [NOT_EMPTY, NOT_FOUND, INVALID_GROUP]
     await member.leave()
     while (answers := await delete("g", "g", version=0)) == [NOT_EMPTY]:
         await asyncio.sleep(0.005)  # the generation that ends it is being stored
-    # Then it is gone once nobody is in it, and so is all of it in Redis
+    # Then it is gone once it is empty, and so are its keys in Redis
     assert answers == [0]
     assert await delete("g") == [NOT_FOUND]
     assert await node.broker.offsets.topics_of("g") == set()
@@ -262,7 +262,7 @@ async def test_a_group_that_nobody_is_in_is_given_up_and_without_offsets_forgott
     assert b"owner" not in with_offsets
     assert without == []
     assert set(await groups._registered()) == {"with"}
-    # And when its last offset has gone too, whoever tidies up forgets the other
+    # And when its last offset has gone too, maintenance removes the other
     await groups.tidy()
     assert set(await groups._registered()) == {"with"}
     await node.broker.offsets.delete("with", [("t", 0)])

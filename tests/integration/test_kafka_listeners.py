@@ -19,7 +19,7 @@ from redis_ledger.kafka.protocol.messages.metadata_request import MetadataReques
 from tests.support.broker import one
 from tests.support.kafka_client import KafkaClient, listening_at
 
-NOWHERE = "192.0.2.1:9"  # for documentation: nobody is there
+NOWHERE = "192.0.2.1:9"  # reserved for documentation (RFC 5737): no host answers
 COORDINATOR_NOT_AVAILABLE = 15
 GROUPS = [f"readers-{number}" for number in range(16)]  # some fall to either of two brokers
 Address = tuple[str, int]
@@ -32,7 +32,7 @@ class Node(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def cluster(redis_url: str, prefix: str, *listeners: dict[str, str]) -> AsyncIterator[list[Node]]:
-    """A broker for each, with these listeners and what their clients are told."""
+    """A broker for each, with these listeners and advertised addresses."""
     async with contextlib.AsyncExitStack() as stack:
         nodes = []
         for number, each in enumerate(listeners):
@@ -43,8 +43,8 @@ async def cluster(redis_url: str, prefix: str, *listeners: dict[str, str]) -> As
         yield nodes
 
 
-async def told(address: Address) -> dict[str, set[Address]]:
-    """All that a client is told there by which it could find brokers."""
+async def advertised(address: Address) -> dict[str, set[Address]]:
+    """All addresses of brokers in the replies to a client, by API."""
     async with KafkaClient(address) as client:
         metadata = await client.ask(MetadataRequest([MetadataRequestTopic(name="orders")]), 12)
         described = await client.ask(DescribeClusterRequest(), 1)
@@ -69,7 +69,7 @@ async def test_every_answer_names_the_listener_that_the_client_came_in_by(redis_
         for name in two:
             here = {node.at[name] for node in nodes}
             for node in nodes:
-                assert await told(node.at[name]) == dict.fromkeys(
+                assert await advertised(node.at[name]) == dict.fromkeys(
                     ("metadata", "leaders", "described", "groups", "writers", "topics"), here
                 )
 
@@ -94,7 +94,7 @@ async def test_a_client_that_reaches_one_listener_only_is_served_in_full(redis_u
             seen = sorted([(await anext(consumer)).value for _ in range(4)])
             await consumer.commit()
             committed = [await consumer.committed(TopicPartition("orders", number)) for number in range(4)]
-        # Then nothing it was told led elsewhere
+        # Then no advertised address led elsewhere
         assert seen == [b"0", b"1", b"2", b"3"]
         assert all(committed)
 
@@ -125,7 +125,7 @@ async def test_while_brokers_are_given_names_one_by_one_all_are_seen_by_their_fi
         await nodes[0].broker.topics.create("orders", 4)
         main = {node.at[name] for node, name in zip(nodes, names, strict=True)}
         for node, name in zip(nodes, names, strict=True):
-            assert (await told(node.at[name]))["metadata"] == main
+            assert (await advertised(node.at[name]))["metadata"] == main
         # And the further listener is that of those who have it
         named = nodes[names.index("internal")]
         async with KafkaClient(named.at["external"]) as client:
@@ -141,7 +141,7 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
         await second.broker.live_brokers.beat()
         for name in two:
             for node in (first, second):
-                seen = await told(node.at[name])
+                seen = await advertised(node.at[name])
                 # librdkafka may wait for ever for a coordinator that has gone without having sent it on
                 assert seen["metadata"] == seen["described"] == {first.at[name], second.at[name]}
                 for what in ("leaders", "groups", "writers", "topics"):
@@ -150,7 +150,7 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
         await second.broker.live_brokers.beat()
         for name in two:
             for node in (first, second):
-                assert (await told(node.at[name]))["metadata"] == {second.at[name]}
+                assert (await advertised(node.at[name]))["metadata"] == {second.at[name]}
 
 
 async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(redis_url, prefix):

@@ -75,21 +75,21 @@ async def test_topics_are_named_by_id_from_version_10_on(client):
 async def test_many_groups_are_asked_for_at_once_and_each_has_its_own_answer(client):
     await commit(client, ("t", 0, 1), group="a")
     await commit(client, ("t", 0, 2), group="b")
-    asked = [OffsetFetchRequestGroup(group, None, -1, None) for group in ("a", "", "b", "nobody")]
+    asked = [OffsetFetchRequestGroup(group, None, -1, None) for group in ("a", "", "b", "unknown")]
     answer = await client.ask(OffsetFetchRequest(groups=asked), 8)
-    told = [
+    offsets = [
         (g.group_id, g.error_code, [p.committed_offset for topic in g.topics for p in topic.partitions])
         for g in answer.groups
     ]
-    assert told == [("a", 0, [1]), ("", INVALID_GROUP, []), ("b", 0, [2]), ("nobody", 0, [])]
+    assert offsets == [("a", 0, [1]), ("", INVALID_GROUP, []), ("b", 0, [2]), ("unknown", 0, [])]
 
 
 async def test_what_is_asked_for_twice_is_answered_once(client):
     await commit(client, ("t", 0, 7))
     twice = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1, 0]), OffsetFetchRequestTopic("t", [0, 2])])
     answer = await client.ask(twice, 7)
-    told = [(p.partition_index, p.committed_offset, p.error_code) for t in answer.topics for p in t.partitions]
-    assert told == [(0, 7, 0), (1, -1, 0), (0, -1, INVALID_REQUEST), (0, -1, INVALID_REQUEST), (2, -1, 0)]
+    offsets = [(p.partition_index, p.committed_offset, p.error_code) for t in answer.topics for p in t.partitions]
+    assert offsets == [(0, 7, 0), (1, -1, 0), (0, -1, INVALID_REQUEST), (0, -1, INVALID_REQUEST), (2, -1, 0)]
     answer = await client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)] * 2), 8)
     assert [(len(g.topics), g.error_code) for g in answer.groups] == [(1, 0), (0, INVALID_REQUEST)]
 
@@ -109,7 +109,7 @@ async def test_each_partition_has_its_own_outcome(client):
         0, UNKNOWN_TOPIC, UNKNOWN_TOPIC, TOO_LARGE, UNKNOWN_TOPIC,
     ]  # fmt: skip
     assert await commit(client, ("t", 1, 1, -1, long[:-1]), ("t", 2, 1, -1, "ü" * 2049)) == [0, TOO_LARGE]
-    # Who asks for what is not there is told that nothing is committed: it begins where its policy says
+    # An absent offset is reported as not committed, so that auto.offset.reset applies
     assert await fetch(client, {"nope": [0], "t": [0, 9]}) == {
         ("nope", 0): (-1, 0),
         ("t", 0): (1, 0),
@@ -145,7 +145,7 @@ async def test_a_member_commits_under_its_generation_and_nobody_else_does(client
     for other, code in (
         ((member[0], member[1] - 1), ILLEGAL_GENERATION),
         ((member[0], member[1] + 1), ILLEGAL_GENERATION),
-        (("somebody", member[1]), UNKNOWN_MEMBER),
+        (("stranger", member[1]), UNKNOWN_MEMBER),
         (("", -1), UNKNOWN_MEMBER),
     ):
         assert await commit(client, ("t", 0, 9), member=other) == [code]
@@ -239,7 +239,7 @@ async def test_a_transaction_commits_as_a_member_of_the_present_generation_only(
         second = await sync(client, await join(client, member_id=first[0], wants=("t", "u")))
     assert await producer.commit(("t", 0, 6), member=first) == [ILLEGAL_GENERATION]
     assert await producer.commit(("t", 0, 7), member=second) == [0]
-    assert await producer.commit(("t", 0, 8), member=("somebody", second[1])) == [UNKNOWN_MEMBER]
+    assert await producer.commit(("t", 0, 8), member=("stranger", second[1])) == [UNKNOWN_MEMBER]
     await producer.end()
     assert await fetch(client, None) == {("t", 0): (7, 0)}
 
@@ -264,10 +264,10 @@ async def test_a_member_that_wants_stable_offsets_does_not_wait_for_ends_that_a_
         async with KafkaClient(address) as client:
             producer = await Producer(client, 5).begin()
             await producer.commit(("t", 0, 5))
-            # When the decision is made and nobody carries it
+            # When the decision is logged but not applied
             (open_now,) = await broker.transactions.list("open")
             await broker.coordinators.decide(open_now.id, commit=True)
-            # Then whoever needs the outcome does
+            # Then the next request that needs the outcome applies it
             assert await fetch(client, {"t": [0]}, stable=True) == {("t", 0): (5, 0)}
 
 
@@ -291,7 +291,7 @@ async def test_offsets_are_deleted_one_by_one(client):
 
 
 async def test_a_group_that_never_was_has_no_offsets_to_delete(client):
-    assert await delete(client, {"t": [0]}, group="nobody") == GROUP_NOT_FOUND
+    assert await delete(client, {"t": [0]}, group="unknown") == GROUP_NOT_FOUND
 
 
 async def test_offsets_of_topics_that_members_want_stay(client):

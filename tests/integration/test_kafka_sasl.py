@@ -95,15 +95,15 @@ async def test_who_knows_the_password_gets_in(address, mechanism, version):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 async def test_an_unknown_user_is_told_what_a_wrong_password_is_told_and_then_nothing_more(address, mechanism):
-    told = []
+    answers = []
     for user, password in (("ada", "wrong"), ("eve", "pässword"), ("eve" * 200, "x")):
         async with KafkaClient(address) as client:
             answer = await log_in(client, mechanism, user, password)
-            told.append((answer.error_code, answer.error_message, answer.auth_bytes))
+            answers.append((answer.error_code, answer.error_message, answer.auth_bytes))
             with pytest.raises(CLOSED):
                 await client.ask(SaslAuthenticateRequest(b"\0ada\0" + "pässword".encode()), 2)
-    assert told[0][0] == FAILED
-    assert told[1:] == told[:1] * 2
+    assert answers[0][0] == FAILED
+    assert answers[1:] == answers[:1] * 2
 
 
 async def test_an_unknown_user_is_challenged_like_any_other_at_every_broker(redis_url, prefix):
@@ -118,7 +118,7 @@ async def test_an_unknown_user_is_challenged_like_any_other_at_every_broker(redi
                 salts.setdefault(name, set()).update(each.salt for each in found)
                 assert {(len(each.salt), each.iterations) for each in found} == {(16, 4096)}
                 assert {len(each.stored_key) for each in found} == {hashlib.new(HASHES[mechanism]).digest_size}
-        # One salt for a name and a mechanism, always the same, and nobody else's.
+        # One salt for a name and a mechanism, always the same, and different from all others.
         assert {name: len(found) for name, found in salts.items()} == {"ada": 2, "eve": 2, "bob": 2}
         assert len(set().union(*salts.values())) == 6
 
@@ -306,10 +306,10 @@ async def test_what_cannot_be_a_credential_is_refused_and_the_rest_is_done(admin
         upsertion("short", salted=b"x"), upsertion("salted", salt=b"s" * 1025), upsertion("", "x"),
         upsertion("twin"), upsertion("twin", mechanism=2), upsertion("line\n"), upsertion("good"),
     ]  # fmt: skip
-    assert await alter(admin, *wrong, deletions=[("nobody", 1), ("ada", 7)]) == {
+    assert await alter(admin, *wrong, deletions=[("unknown", 1), ("ada", 7)]) == {
         "few": UNACCEPTABLE, "many": UNACCEPTABLE, "odd": UNSUPPORTED_MECHANISM, "short": UNACCEPTABLE,
         "salted": UNACCEPTABLE, "": UNACCEPTABLE, "twin": DUPLICATE, "line\n": UNACCEPTABLE, "good": 0,
-        "nobody": NOT_FOUND, "ada": UNSUPPORTED_MECHANISM,
+        "unknown": NOT_FOUND, "ada": UNSUPPORTED_MECHANISM,
     }  # fmt: skip
     assert (await described(admin)).keys() == {"ada", "good"}
 

@@ -55,8 +55,8 @@ async def test_api_versions_tells_what_is_routed_and_nothing_else(broker):
     async with listening(broker) as address, KafkaClient(address) as client:
         for version in range(5):
             keys = (await client.ask(ApiVersionsRequest("test", "1.0"), version)).api_keys
-            told = {key.api_key: (key.min_version, key.max_version) for key in keys}
-            assert told == {route.key: (route.version_min, route.version_max) for route in routes().values()}
+            versions = {key.api_key: (key.min_version, key.max_version) for key in keys}
+            assert versions == {route.key: (route.version_min, route.version_max) for route in routes().values()}
 
 
 async def test_a_version_of_api_versions_we_do_not_know_is_answered_in_version_0(broker):
@@ -82,8 +82,8 @@ async def test_a_newer_client_is_told_what_there_is_and_goes_on_with_that(broker
         size = int.from_bytes(await reader.readexactly(4), "big")
         number, answer = read_response(18, 0, memoryview(await reader.readexactly(size)))
         assert (number, answer.error_code) == (7, UNSUPPORTED_VERSION)
-        told = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
-        assert told[18] == (0, 4)
+        versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+        assert versions[18] == (0, 4)
         body = struct.pack(">hhih", 18, 4, 8, 1) + b"c" + b"\0" + b"\x05java" + b"\x064.4.0" + b"\0"
         writer.write(struct.pack(">i", len(body)) + body)
         size = int.from_bytes(await reader.readexactly(4), "big")

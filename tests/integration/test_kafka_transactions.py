@@ -319,7 +319,7 @@ async def test_hanging_transactions_are_found_described_and_aborted(producer, cl
     assert {state.transactional_id for state in listed} == {"pay", str(native)}
     (only,) = (await client.ask(ListTransactionsRequest(producer_id_filters=[producer.pid]), 0)).transaction_states
     assert (only.transactional_id, only.transaction_state) == ("pay", "Ongoing")
-    described = (await client.ask(DescribeTransactionsRequest(["pay", "nobody"]), 0)).transaction_states
+    described = (await client.ask(DescribeTransactionsRequest(["pay", "unknown"]), 0)).transaction_states
     assert [(d.error_code, d.transaction_state) for d in described] == [(0, "Ongoing"), (105, "")]
     assert [(topic.topic, topic.partitions) for topic in described[0].topics] == [("t", [0])]
     abort = WritableTxnMarker(producer.pid, producer.epoch, False, [WritableTxnMarkerTopic("t", [0, 1])])
@@ -360,8 +360,8 @@ async def test_transactions_are_listed_by_state_producer_duration_and_name(redis
                 found = (await client.ask(ListTransactionsRequest(*filters), 2)).transaction_states
                 return sorted(each.transactional_id for each in found)
 
-            everybody = ["pay-idle", "pay-older", "younger"]
-            assert await listed() == await listed([], [], -1, "") == everybody
+            all_ids = ["pay-idle", "pay-older", "younger"]
+            assert await listed() == await listed([], [], -1, "") == all_ids
             assert await listed(["Ongoing"]) == ["pay-older", "younger"]
             assert await listed(["Empty"]) == ["pay-idle"]
             assert await listed([], [younger.pid]) == ["younger"]

@@ -1,4 +1,4 @@
-"""The log start moves, by each of its causes: what every kind of reader is told then.
+"""The log start moves, by each of its causes: and what every kind of reader sees then.
 
     offset   0  1  2  3  4  5  6    7  8  9     10 11
     record   a0 a1 a2 b0 b1 x  ✗x   c0 c1 c2    d0 d1      x was aborted, ✗x is its marker
@@ -264,7 +264,7 @@ async def test_a_subscription_that_was_behind_goes_on_at_the_log_start(forced):
     await broker.subscriptions.ack("t", "read", "c1", [MessageId(0, 1)])
     await broker.subscriptions.ack("t", "read", "c1", [MessageId(0, 2), MessageId(0, 9)], transaction=txn)
     await forced.move()
-    # Then what was leased and pending below the start is nobody's any more
+    # Then what was leased and pending below the start is released
     (cursor,) = (await broker.subscriptions.stats("t", "read")).cursors
     left = len(forced.left)
     assert (cursor.mark_delete, cursor.read, cursor.leased, cursor.pending) == (forced.first, 12, left - 1, 1)
@@ -365,7 +365,7 @@ async def test_what_was_read_ahead_of_a_client_is_not_shown_once_it_is_deleted(r
             assert partition.reader._ahead is not None
             # When they are deleted
             await broker.topics.delete_records("t", 0, 6)
-            # Then it is told
+            # Then it gets an error
             with pytest.raises(OffsetOutOfRange) as refused:
                 await partition.reader.read(3, committed=True, bytes_max=1000)
             assert refused.value.facts["start_offset"] == 6

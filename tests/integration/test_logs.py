@@ -101,7 +101,7 @@ async def test_no_secret_is_in_what_a_broker_writes_whatever_goes_wrong(tmp_path
         environ={"REDIS_LEDGER_REDIS_URL": url},
     )  # fmt: skip
     try:
-        told = served.ready
+        ready_line = served.ready
         async with httpx.AsyncClient(base_url=served.urls[0], headers={"Authorization": f"Bearer {TOKEN}"}) as rest:
             await rest.post("/v1/topics/t/records", json={"records": [{"text": "a"}]})
             await rest.get("/v1/nowhere", params={"token": TOKEN})
@@ -117,12 +117,12 @@ async def test_no_secret_is_in_what_a_broker_writes_whatever_goes_wrong(tmp_path
         server.kill()
     assert "told to stop" in written
     for secret in (PASSWORD, TOKEN, TOKEN.rpartition("_")[2]):
-        assert secret not in told + written
+        assert secret not in ready_line + written
     if shape == "json":
         assert all(json.loads(line)["event"] for line in written.splitlines())
 
 
-def test_a_redis_that_does_not_let_a_broker_in_is_told_without_the_password(tmp_path):
+def test_a_redis_login_failure_is_logged_without_the_password(tmp_path):
     server = Server(tmp_path, requirepass="another-one")
     server.start()
     served = Serve(
@@ -140,7 +140,7 @@ def test_a_redis_that_does_not_let_a_broker_in_is_told_without_the_password(tmp_
     assert PASSWORD not in errors
 
 
-async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(redis_url, prefix, lines, monkeypatch):
+async def test_log_lines_of_a_timer_do_not_carry_the_request_that_set_it(redis_url, prefix, lines, monkeypatch):
     async with one(redis_url, prefix) as broker, client_of(broker) as rest:
         await broker.topics.create("orders", partitions=1)
         body = {"records": [{"text": "a"}], "deliver_after": 3_600}
@@ -154,17 +154,17 @@ async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(
         )
         assert moved.status_code == 200, moved.text
 
-        async def told() -> bool:
+        async def logged() -> bool:
             return any(line["event"] == "delayed records could not be fired yet" for line in lines())
 
-        assert await eventually(told, True)
+        assert await eventually(logged, True)
     (line, *_) = [line for line in lines() if line["event"] == "delayed records could not be fired yet"]
     assert (line["level"], line["topic"], line["partition"]) == ("error", "orders", 0)
     assert "request_id" not in line
     assert "operation" not in line
 
 
-async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_that_waits(tmp_path, prefix, lines):
+async def test_an_outage_is_logged_once_a_second_and_not_once_per_waiting_partition(tmp_path, prefix, lines):
     server = Server(tmp_path)
     server.start()
     url = f"redis://127.0.0.1:{server.port}"
@@ -178,10 +178,10 @@ async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_
             for tracker in list(broker.delayed.trackers.all()):
                 tracker.wake()
 
-            async def told() -> bool:
+            async def logged() -> bool:
                 return bool(sum(line.get("unsaid", 0) for line in fired(lines()[before:])) >= 29)
 
-            assert await eventually(told, True, within_s=20)
+            assert await eventually(logged, True, within_s=20)
             assert len(fired(lines()[before:])) <= time.monotonic() - began + 1
     finally:
         server.kill()

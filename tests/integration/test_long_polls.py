@@ -19,7 +19,7 @@ SOON_S = 5.0
 
 
 class Attempts:
-    """The partitions on which somebody tried to lease, in order."""
+    """The partitions on which a lease was tried, in order."""
 
     def __init__(self, monkeypatch):
         self._real, self.partitions = scripts.receive, []
@@ -100,7 +100,7 @@ async def test_a_poll_that_arrives_while_there_is_nothing_costs_no_attempt(broke
 async def test_polls_one_after_the_other_share_what_is_known(broker, attempts):
     await ended(await polls(broker, 1))
     attempts.partitions.clear()
-    # What was appended while nobody waited is found by the next poll, on its partition alone
+    # Records appended while no poll waited are found by the next poll, on its partition alone
     await broker.records.produce("t", records("a", partition=2))
     await quiet()
     (poll,) = await polls(broker, 1)
@@ -157,7 +157,7 @@ async def test_polls_that_find_nothing_end_with_their_time(broker):
 
 
 async def test_what_a_poll_has_leased_when_its_caller_goes_away_goes_to_the_next_one(broker):
-    """Wherever it is cut, the record is delivered to somebody else at once."""
+    """Wherever it is cut, the record is delivered to another consumer at once."""
     await ended(await polls(broker, 1))
     for steps in range(0, 120, 2):
         first, second = await polls_at_once(broker, 2)
@@ -202,7 +202,7 @@ async def test_a_subscription_that_is_made_again_is_received_from_where_it_begin
         (poll,) = await polls(second, 1)
         await first.subscriptions.delete("t", "s")
         await first.subscriptions.create("t", "s")
-        # Then it is told that it was deleted, or receives from the new one; and so does the next poll
+        # Then it fails because the topic was deleted, or receives from the new one; and so does the next poll
         async with asyncio.timeout(SOON_S):
             with contextlib.suppress(UnknownSubscription):
                 assert list((await poll).values()) == ["a"]

@@ -81,12 +81,12 @@ async def test_two_brokers_show_what_is_in_redis_alike_and_as_rest_tells_it_and_
     topic = (await second.get("/v1/topics/orders")).json()
     for each in topic["partition_states"]:
         at = "orders", str(each["partition"])
-        told = [gauges[f"partition_{name}_offset", *at] for name in ("start", "stable", "end")]
-        assert told == [each["start_offset"], each["stable_offset"], each["end_offset"]]
+        offsets = [gauges[f"partition_{name}_offset", *at] for name in ("start", "stable", "end")]
+        assert offsets == [each["start_offset"], each["stable_offset"], each["end_offset"]]
     assert gauges["partition_stable_lag_records", "orders", "1"] == 1
-    told = (await first.get("/v1/topics/orders/subscriptions/billing")).json()
-    assert gauges["subscription_lag_records", "orders", "billing"] == told["backlog"] == 6
-    assert gauges["subscription_unacked_records", "orders", "billing"] == told["leased"] == 4
+    subscription = (await first.get("/v1/topics/orders/subscriptions/billing")).json()
+    assert gauges["subscription_lag_records", "orders", "billing"] == subscription["backlog"] == 6
+    assert gauges["subscription_unacked_records", "orders", "billing"] == subscription["leased"] == 4
     # And each has counted what it did itself, so that the sum is right
     assert (of_one["topic_in_records_total", "orders"], of_two["topic_in_records_total", "orders"]) == (6, 1)
     assert (of_one["topic_out_records_total", "orders"], of_two["topic_out_records_total", "orders"]) == (0, 4)

@@ -132,7 +132,7 @@ async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this
         await other.topics.create("t")
         await fill(other, first=100, count=4)
         assert await offload(other, "t", 0) == end
-    # When it reads on, as one does that has seen the old topic's state just before, then it is told
+    # When it reads on with the cached state of the old topic, then it gets an error
     with pytest.raises(UnknownTopic):
         await broker.offload_reader.read(partition, 0, end, 1)
 
@@ -267,5 +267,5 @@ try:
 except ImportError as error:
     print(error)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert "pip install '.[offload]'" in told.stdout
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "pip install '.[offload]'" in completed.stdout

@@ -81,11 +81,11 @@ async def test_a_page_has_as_many_segments_as_were_asked_for_and_says_where_the_
 
 @pytest.mark.parametrize("page_segments", [1, 2, 3, 4, 5, SEGMENTS_MAX])
 async def test_the_sdk_puts_pages_together(world, page_segments):
-    told = await world.client.offload.describe(WIDE, page_segments=page_segments)
-    assert [[segment.first for segment in each.segments] for each in told.partitions] == FIRSTS
-    assert [each.partition for each in told.partitions] == [0, 1, 2, 3]
-    assert told == await world.client.offload.describe(WIDE)
-    assert told.topic_id == (await world.client.topics.describe(WIDE)).id
+    manifest = await world.client.offload.describe(WIDE, page_segments=page_segments)
+    assert [[segment.first for segment in each.segments] for each in manifest.partitions] == FIRSTS
+    assert [each.partition for each in manifest.partitions] == [0, 1, 2, 3]
+    assert manifest == await world.client.offload.describe(WIDE)
+    assert manifest.topic_id == (await world.client.topics.describe(WIDE)).id
 
 
 async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(world, after_page):
@@ -95,10 +95,10 @@ async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(worl
         assert len(await world.broker.offload.forget(WIDE, 0)) == 1
 
     after_page(forget)
-    told = await world.client.offload.describe(WIDE, page_segments=1)
+    manifest = await world.client.offload.describe(WIDE, page_segments=1)
     # Then it is not among those of the version before
-    assert [[segment.first for segment in each.segments] for each in told.partitions] == [[1], *FIRSTS[1:]]
-    assert told.partitions[0].version == 3
+    assert [[segment.first for segment in each.segments] for each in manifest.partitions] == [[1], *FIRSTS[1:]]
+    assert manifest.partitions[0].version == 3
 
 
 async def test_a_topic_that_is_made_again_between_pages_is_not_mixed_with_the_other(world, after_page):

@@ -144,7 +144,7 @@ async def test_a_plan_of_which_nothing_is_left_makes_room_for_another(world, bel
     # When retention takes a part of it, or all
     await world.broker.topics.delete_records(TOPIC, 0, below)
     world.clock.advance(365 * 24 * HOUR_MS)
-    # Then whoever asks a year later gets that one still, or one of what is left
+    # Then a request a year later still gets that one, or a part of it
     found = await world.plan(seal=True)
     assert (found == plan) is is_kept
     assert edges(found) == ([(0, 4)] if is_kept else [(below, 6)])
@@ -175,7 +175,7 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
         await other.topics.delete(TOPIC)
         await other.topics.create(TOPIC, 1)
     await world.produce("a")
-    # When the job asks, then it is told, and nothing has happened
+    # When the job requests it, then it gets an error and nothing has changed
     with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
         await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=meant)
     assert (await world.standing()).plan is None

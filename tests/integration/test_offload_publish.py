@@ -63,10 +63,10 @@ async def test_publishing_again_answers_as_before(world):
 async def refused(world: OffloadTopic, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
     """Why; and that nothing has changed."""
     before = await world.standing()
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as raised:
         await world.client.offload.publish(TOPIC, 0, plan, segments)
     assert await world.standing() == before
-    return told.value.detail
+    return raised.value.detail
 
 
 async def test_a_file_that_the_broker_does_not_find_is_not_published(world, tmp_path):
@@ -84,8 +84,8 @@ async def test_a_file_that_is_not_what_it_is_said_to_be_is_not_published(world):
     [segment] = await world.written(plan)
     path = world.home / segment.file
     facts = {name: getattr(segment, name) for name in Segment.__struct_fields__}
-    told = Segment(**{**facts, "checksum": "0" * 16})
-    assert "checksum" in await refused(world, errors.SegmentMismatch, plan, [told])
+    wrong = Segment(**{**facts, "checksum": "0" * 16})
+    assert "checksum" in await refused(world, errors.SegmentMismatch, plan, [wrong])
     path.write_bytes(path.read_bytes()[:-1])
     detail = await refused(world, errors.SegmentMismatch, plan, [segment])
     assert f"has {segment.bytes - 1} bytes" in detail
@@ -153,7 +153,7 @@ async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
     before = await world.standing()
     # When it takes its place
     swapped = await world.swap(before.version, [0], [smaller])
-    # Then the manifest has it, and the file that nobody needs is told
+    # Then the manifest has it, and the unused file is reported
     assert (swapped.version, swapped.files) == (3, [before.segments[0].file])
     after = await world.standing()
     assert (after.segments, after.offloaded_offset) == ([smaller, before.segments[1]], 6)
@@ -218,7 +218,7 @@ async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
 
 
 async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_its_version_and_ends_are(world):
-    # Given one that was deleted when somebody had decided what is to be swapped, and another that looks the same
+    # Given one that was deleted after the swap was planned, and another that looks the same
     await world.produce("a", "b")
     await world.offload()
     meant, before = await world.topic_id(), await world.standing()

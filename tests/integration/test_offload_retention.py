@@ -94,7 +94,7 @@ async def test_readers_begin_at_the_log_start_within_history(world):
 
 
 async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_the_next_that_looks(world):
-    # Given a ledger that is in Parquet, whose payload nobody dropped
+    # Given a ledger in Parquet whose payload was not dropped
     await world.roll()
     keys = (await world.broker.catalog.partition(TOPIC, 0)).keys
     ledgers = await world.ledgers()

@@ -99,7 +99,7 @@ async def test_a_broker_that_has_closed_leaves_nothing_of_itself(redis_url, pref
 
 
 async def test_a_ledger_whose_count_is_wrong_is_healed_and_not_asked_for_ever(store):
-    """An entry that somebody removed by hand, or a count that a restored copy has wrong."""
+    """An entry removed by hand, or a wrong count in a restored copy."""
     partition = Partition(store, "orders", 0, "t-1", Config(), ManualClock())
     await partition.create()
     await asyncio.gather(*(partition.append(AppendRequest(b"x", 1, 0)) for _ in range(3)))

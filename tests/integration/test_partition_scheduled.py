@@ -110,7 +110,7 @@ async def test_a_scheduled_batch_that_comes_again_when_it_is_due_is_a_duplicate_
 
 
 async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_its_records_are_found(partition):
-    # Given a ledger that somebody else has sealed
+    # Given a ledger sealed by another broker
     await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     await index.seal(-1)
@@ -137,9 +137,9 @@ async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cance
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
     rows = await partition._store.command("HKEYS", partition.keys.ledgers, key=partition.keys.state)
     assert b"-1" not in rows
-    # When somebody asks for one of them
+    # When one of them is looked up
     id = ScheduledId(0, accepted.first_entry, 0)
-    # Then nobody knows it any more; and one that was cancelled in a ledger that is there still is
+    # Then it is unknown; one that was cancelled in an existing ledger is still cancelled
     assert isinstance((await waiting.cancel([id]))[id], UnknownScheduled)
     kept = ScheduledId(0, accepted.first_entry + 1, 0)
     assert await waiting.cancel([kept]) == {kept: None}

@@ -145,7 +145,7 @@ async def test_batches_behind_one_that_cannot_be_verified_now_get_its_answer_and
     monkeypatch.setattr(a.producers, "verify", away)
     assert await kinds(await producer.send(a, "0", "1", "2")) == ["StoreUnavailable"] * 3
     is_away = False
-    # A fourth was on its way to the broker meanwhile: it is not told of a gap, which clients take for lost state
+    # A fourth was in flight: it does not fail with a sequence gap, which clients take for lost state
     assert await kinds(await producer.send(a, "3")) == ["StoreUnavailable"]
     producer.sequence -= 4
     assert await kinds(await producer.send(a, "0", "1", "2", "3")) == ["taken"] * 4
@@ -209,7 +209,7 @@ async def test_a_producer_id_under_another_name_does_not_get_into_the_queue(brok
     early = await producer.send(a, "0")
     await asyncio.wait_for(asked.wait(), 10)
     with pytest.raises(LedgerError):
-        await (await producer.send_at(a, "forged", producer.sequence, name="somebody else"))
+        await (await producer.send_at(a, "forged", producer.sequence, name="another"))
     go.set()
     assert await kinds(early) == ["taken"]
     await producer.end(b)

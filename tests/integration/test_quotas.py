@@ -105,8 +105,8 @@ async def test_another_connection_is_no_way_around_a_quota(broker):
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 20_000})
     async with listening(broker) as address:
         async with KafkaClient(address) as first:
-            told = (await first.ask(produce("t", batch("x" * 40_000)), 9)).throttle_time_ms
-            assert told > 900
+            throttle_ms = (await first.ask(produce("t", batch("x" * 40_000)), 9)).throttle_time_ms
+            assert throttle_ms > 900
         began = time.monotonic()
         async with KafkaClient(address) as second:
             assert (await second.ask(ApiVersionsRequest("a", "1"), 3)).throttle_time_ms > 500
@@ -133,7 +133,7 @@ async def test_a_muted_connection_that_is_left_is_gone_at_once_and_drains(broker
         async with KafkaClient(address) as client:
             assert (await client.ask(produce("t", batch("x" * 1_000)), 9)).throttle_time_ms == 30_000
         began = time.monotonic()
-    assert time.monotonic() - began < 5.0  # the listener has stopped, and waited for nobody
+    assert time.monotonic() - began < 5.0  # the listener has stopped without waiting
 
 
 async def begun(client: KafkaClient, transactional_id: str) -> tuple[int, int, int]:
@@ -200,7 +200,7 @@ async def test_who_tries_again_and_again_makes_nobody_read_again_and_again(broke
 
 
 async def test_a_body_that_does_not_come_is_not_paid_for(broker):
-    """Who only says how much will come would lock out everybody it is one of: here who has not said who they are."""
+    """A false Content-Length would exhaust the quota of all who share the principal: here the anonymous one."""
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": broker.config.body_bytes_max})
     async with client_of(broker) as http:
         answer = await http.post("/v1/topics/t/records", content=b"", headers={"content-length": f"{1 << 40}"})

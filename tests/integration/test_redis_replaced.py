@@ -117,7 +117,7 @@ async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: 
             with pytest.raises(RedisUnfit):
                 await broker.records.fetch("orders", 1, "earliest")
         assert redis.ask("EXISTS", f"{prefix}:{{catalog}}:topics", f"{prefix}:{{catalog}}:state") == 0
-        # A broker that starts now, and can know nothing, is told by the claim of those that run
+        # A broker that starts now learns it from the claim of the running brokers
         store = await Store.open(redis.url, prefix=prefix)
         with pytest.raises(UnsuitableRedis, match=f"has served the cluster {cluster} from it"):
             await check(store, "disk")

@@ -22,7 +22,7 @@ PARAMETERS = {"topic": "orders", "name": "billing", "id": "0-1", "partition": "0
 REFUSED = (401, "unauthenticated", "Bearer")
 
 
-def told(answer):
+def problem(answer):
     return answer.status_code, answer.json()["code"], answer.headers.get("www-authenticate")
 
 
@@ -32,7 +32,7 @@ def told(answer):
 async def test_nobody_gets_in_without_saying_who_it_is(redis_url, prefix, operation):
     async with secured(redis_url, prefix) as world:
         path = re.sub(r"\{(\w+)\}", lambda found: PARAMETERS.get(found[1], "some"), operation.path)
-        assert told(await world.http.request(operation.method, path)) == REFUSED
+        assert problem(await world.http.request(operation.method, path)) == REFUSED
 
 
 async def test_the_way_in_and_the_probes_are_open_and_tell_nothing_of_others(redis_url, prefix):
@@ -52,7 +52,7 @@ async def test_the_way_in_and_the_probes_are_open_and_tell_nothing_of_others(red
 async def test_what_is_no_valid_token_is_refused_without_saying_why(redis_url, prefix, header):
     async with secured(redis_url, prefix) as world:
         answer = await world.http.get("/v1/topics", headers={"authorization": header})
-        assert told(answer) == REFUSED
+        assert problem(answer) == REFUSED
         assert header.partition(" ")[2] not in answer.json()["detail"] or len(header) < 10
 
 
@@ -61,12 +61,12 @@ async def test_a_token_is_not_taken_from_the_query_nor_from_one_of_two_headers(r
         headers = await world.headers(ROOT)
         token = world.tokens[ROOT]
         answer = await world.http.get(f"/v1/topics?access_token={token}")
-        assert told(answer) == REFUSED
+        assert problem(answer) == REFUSED
         assert "query" in answer.json()["detail"]
         assert token not in answer.text
         twice = [("authorization", headers["authorization"])] * 2
         answer = await world.http.get("/v1/topics", headers=twice)
-        assert told(answer) == REFUSED
+        assert problem(answer) == REFUSED
         assert "twice" in answer.json()["detail"]
         assert (await world.http.get("/v1/topics", headers=headers)).status_code == 200
 
@@ -116,7 +116,7 @@ async def test_the_certificate_names_the_caller_unless_a_token_does(redis_url, p
         async with client_of(world.broker, cast(Any, with_certificate)) as http:
             by_certificate = await http.get("/v1/topics")
             by_token = await http.get("/v1/topics", headers=await world.headers("ada"))
-            assert told(await http.get("/v1/topics", headers={"authorization": "Bearer no"})) == REFUSED
+            assert problem(await http.get("/v1/topics", headers={"authorization": "Bearer no"})) == REFUSED
         assert [t["name"] for t in by_certificate.json()["topics"]] == ["seen"]
         assert [t["name"] for t in by_token.json()["topics"]] == ["other"]
 

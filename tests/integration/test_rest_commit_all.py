@@ -41,7 +41,7 @@ async def test_a_step_is_committed_once_and_its_number_is_told(api):
     assert [(each["id"], each["owner"]) for each in shown] == [(txns[0], "task a"), (txns[1], "task b")]
     asked = "/v1/transactions:once"
     assert (await api.get(asked, params={"name": NAME})).json() == {"name": NAME, "number": None}
-    # When both are committed, again, and by somebody who did the step too
+    # When both are committed, again, and by another worker that did the same step
     once = {"name": NAME, "number": 0}
     assert await commit_all(api, *txns, once=once) == (200, {"status": "committed", "number": 0})
     assert await commit_all(api, *txns, once=once) == (200, {"status": "committed", "number": 0})

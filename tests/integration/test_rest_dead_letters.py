@@ -47,7 +47,7 @@ async def test_a_rule_is_set_shown_obeyed_and_removed(redis_url, prefix):
             "dead-letter-topic": "orders", "dead-letter-partition": "0", "dead-letter-offset": "0",
             "dead-letter-subscription": "billing", "dead-letter-deliveries": "1",
         }  # fmt: skip
-        assert (await http.post(f"{LOOK}:putBack")).json() == {"put_back": 0}, "somebody has it"
+        assert (await http.post(f"{LOOK}:putBack")).json() == {"put_back": 0}, "it is leased"
         await http.post(f"{LOOK}:nack", json={"consumer": "c", "all": True})
         assert (await http.post(f"{LOOK}:putBack", json={"limit": 5})).json() == {"put_back": 1}
         removed = await http.post(f"{SUB}:deadLetters", json={"max_deliveries": 0})
@@ -73,9 +73,9 @@ async def test_what_the_caller_may_not_write_is_not_put_back_and_acts_are_audite
         await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         assert (await world.post("ada", f"{LOOK}:putBack")).json() == {"put_back": 1}
         audit = (await world.get(ROOT, "/v1/audit")).json()["entries"]
-        told = [(e["act"], e["principal"], e["target"]) for e in audit if e["act"].startswith("subscription.")]
-        assert ("subscription.putBack", "User:ada", "orders.dead look") in told
-        assert ("subscription.deadLetters", "User:root", "orders billing") in told
+        entries = [(e["act"], e["principal"], e["target"]) for e in audit if e["act"].startswith("subscription.")]
+        assert ("subscription.putBack", "User:ada", "orders.dead look") in entries
+        assert ("subscription.deadLetters", "User:root", "orders billing") in entries
         assert [e["facts"] for e in audit if e["act"] == "subscription.putBack"] == [{"to": {"orders": 1}}, {"to": {}}]
 
 

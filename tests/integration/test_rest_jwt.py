@@ -27,8 +27,8 @@ def key_set(**keys):
 
 
 def token(key, kid, **more):
-    told = {"iss": ISSUER["jwt_issuer"], "aud": "ledger", "sub": "ada", "exp": int(time.time()) + 600, **more}
-    return pyjwt.encode(told, key, "ES256", headers={"kid": kid})
+    claims = {"iss": ISSUER["jwt_issuer"], "aud": "ledger", "sub": "ada", "exp": int(time.time()) + 600, **more}
+    return pyjwt.encode(claims, key, "ES256", headers={"kid": kid})
 
 
 async def status(world, shown):
@@ -93,7 +93,7 @@ async def test_keys_behind_a_url_are_fetched_again_for_one_that_is_unknown_but_n
             monkeypatch.setattr(jwks, "REFETCH_S_MIN", 0.0)
             assert (await status(world, token(SECOND, "k2")), served["asked"]) == (200, 2)
             assert (await status(world, token(FIRST, "k1")), served["asked"]) == (200, 2)
-            # And when nobody answers, the keys there were go on to count
+            # And while the issuer does not answer, the cached keys stay in effect
             issuer.shutdown()
             issuer.server_close()
             assert await status(world, token(SECOND, "k9")) == 401

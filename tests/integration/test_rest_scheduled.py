@@ -69,7 +69,7 @@ async def test_a_record_is_seen_when_it_is_due_and_not_before(api):
     due = now_ms() + 1_000
     body = {"records": [{"value": 2, "deliver_at": due + 200}, {"value": 0}, {"value": 1, "deliver_at": due}]}
     first, later = (await ask(api, "POST", "/v1/topics/t/records", body))["results"]
-    # When somebody looks on and on
+    # When a client pages on
     assert await records_of(api) == [0]
     times: dict[int, int] = {}
     while len(times) < 2:

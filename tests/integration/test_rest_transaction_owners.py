@@ -107,8 +107,8 @@ async def test_who_may_alter_the_cluster_ends_what_hangs_and_the_audit_tells(red
         for id in (committed, own):
             assert (await world.post("eve", f"/v1/transactions/{id}:commit")).status_code == 200
         assert (await world.post("ada", f"/v1/transactions/{own}:commit")).status_code == 403
-        told = [(e.act, e.principal, e.target, e.outcome) for e in await world.broker.audit.entries(10)]
-        assert told[2::-1] == [
+        entries = [(e.act, e.principal, e.target, e.outcome) for e in await world.broker.audit.entries(10)]
+        assert entries[2::-1] == [
             ("transaction.abort", "User:eve", txn, "done"),
             ("transaction.commit", "User:eve", committed, "done"),
             ("transaction.commit", "User:ada", own, "refused"),
@@ -171,7 +171,7 @@ async def test_owners_are_remembered_so_a_step_here_asks_redis_nothing_about_the
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         txn = await begun(world)
-        monkeypatch.setattr(world.broker.coordinators, "get", None)  # whoever asks fails
+        monkeypatch.setattr(world.broker.coordinators, "get", None)  # any call fails
         body = {"records": RECORDS, "transaction": txn}
         assert (await world.post("ada", f"{ONE}/records", body)).status_code == 200
         assert (await world.post("ada", f"/v1/transactions/{txn}:commit")).status_code == 200

@@ -88,7 +88,7 @@ async def test_a_token_made_elsewhere_counts_at_once_and_unknown_ones_do_not_kee
         asked = [elsewhere.security.recognize(text) for _ in range(3)]
         # Then none is refused
         assert await asyncio.gather(*asked) == [("User:ada", 0)] * 3
-        # And one that nobody knows makes no broker look again and again
+        # And an unknown one does not make brokers query Redis again and again
         _, later = await here.security.create_token("User:eve")
         with pytest.raises(Unauthenticated):
             await elsewhere.security.recognize(later)
@@ -222,8 +222,8 @@ async def test_a_bootstrap_token_counts_until_its_file_is_taken_away_and_not_unt
         assert await eventually(looked, 3) == 3
         path.write_text(token)
         assert await eventually(supers, True)
-    told = [line for line in capsys.readouterr().err.splitlines() if "bootstrap token" in line]
-    assert len(told) == 3, "each once, though it was looked at again and again"
+    lines = [line for line in capsys.readouterr().err.splitlines() if "bootstrap token" in line]
+    assert len(lines) == 3, "each once, though it was looked at again and again"
 
 
 async def test_a_change_behind_a_failover_that_lost_one_is_taken_up(redis_url, prefix):
@@ -292,7 +292,7 @@ async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, p
         async with one(redis_url, prefix, **ON):
             await closed.live_brokers.beat()
             assert (len(closed.live_brokers.live), closed.live_brokers.unauthenticated) == (2, [])
-        # When one comes that does not: a setting was forgotten, or it is of a release that asked nobody
+        # When one comes that does not: a setting was forgotten, or its release had no authentication
         async with one(redis_url, prefix, name="open") as let_in:
             await closed.live_brokers.beat()
             await closed.live_brokers.beat()
@@ -300,9 +300,9 @@ async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, p
             assert [node.name for node in closed.live_brokers.unauthenticated] == [let_in.name]
             await closed.metrics_collector.show()
             assert metrics.brokers_open._value.get() == 1
-            told = [line for line in capfd.readouterr().err.splitlines() if "has no authentication" in line]
-            assert len(told) == 1
-            assert f'"broker": "{let_in.name}"' in told[0]
+            lines = [line for line in capfd.readouterr().err.splitlines() if "has no authentication" in line]
+            assert len(lines) == 1
+            assert f'"broker": "{let_in.name}"' in lines[0]
             await let_in.live_brokers.beat()
             assert let_in.live_brokers.unauthenticated == []
 

@@ -68,28 +68,28 @@ async def test_what_is_done_on_the_machine_stands_in_the_audit(redis_url, prefix
     run("users", "add", "ada", *there, given="secret-word\n")
     token = run("tokens", "create", "ada", *there).out.strip()
     run("acls", "add", "ada", "--allow", "READ", "--topic", "t", *there)
-    told = run("audit", "--json", *there).out
-    acts = [json.loads(line) for line in told.splitlines()]
+    output = run("audit", "--json", *there).out
+    acts = [json.loads(line) for line in output.splitlines()]
     assert [each["act"] for each in acts] == ["acl.add", "token.create", "user.add"]
     assert acts[0]["target"] == "1 rule of User:ada"
     assert all(each["principal"].startswith("local:") for each in acts)
-    assert "secret-word" not in told
-    assert token.rpartition("_")[2] not in told
+    assert "secret-word" not in output
+    assert token.rpartition("_")[2] not in output
     assert "token.create" in run("audit", *there).out
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("acls", "add", "ada", "--allow", "FLY", "--topic", "t"), "'FLY' is no operation"),
         (("acls", "add", "ada", "--allow", "READ"), "Say what is allowed and where"),
         (("tokens", "create", "ada", "--expires-after", "soon"), "--expires-after"),
     ],
 )
-def test_what_cannot_be_understood_is_told_in_a_sentence(redis_url, prefix, words, told):
+def test_invalid_arguments_are_reported_in_one_sentence(redis_url, prefix, words, message):
     ended = run(*words, "--redis", redis_url, "--set", f"prefix={prefix}")
     assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
+    assert message in ended.err
     assert "Traceback" not in ended.err
 
 

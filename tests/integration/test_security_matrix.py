@@ -17,7 +17,7 @@ from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.kafka.router import routes
 from tests.support import security_matrix_kafka as kafka
 from tests.support import security_matrix_rest as rest
-from tests.support.security_matrix import EVERYBODY, FORBIDDEN, Ground, ground
+from tests.support.security_matrix import ALL_USERS, FORBIDDEN, Ground, ground
 from tests.support.security_matrix_rest import ACK, NOTE, OFFLOAD, ONE, RECORDS, RULE, SUB, calls, with_another_s
 
 ADMINS = frozenset({"admin", "root"})
@@ -48,7 +48,7 @@ _SCHEDULED = f"{ONE}/scheduled"
 _LATER = {"value": 1, "partition": 0, "deliver_at": "2999-01-01T00:00:00Z"}
 _TXN = "/v1/transactions/TXN"
 ACTS = [
-    act("find the brokers", EVERYBODY, {"entry livez readyz": calls("GET", "/v1")},
+    act("find the brokers", ALL_USERS, {"entry livez readyz": calls("GET", "/v1")},
         {"ApiVersions DescribeCluster SaslHandshake SaslAuthenticate": kafka.find_brokers}),
     # records
     act("produce", SENDERS, {"produce": calls("POST", f"{ONE}/records", RECORDS)}, {"Produce": kafka.produces}),
@@ -171,7 +171,7 @@ ACTS = [
     }, {"AlterUserScramCredentials": kafka.adds_user, "AlterUserScramCredentials ": kafka.removes_user}),
     act("give tokens", ADMINS, {"create_token": calls("POST", "/v1/tokens", {"principal": "User:made"}),
                                 "revoke_token": rest.revokes_token}),
-    act("revoke one's own token", EVERYBODY, {"revoke_token": rest.revokes_its_own_token}),
+    act("revoke one's own token", ALL_USERS, {"revoke_token": rest.revokes_its_own_token}),
     act("be shown others' tokens", ADMINS, {"list_tokens": rest.is_shown_tokens_of_others}),
     act("see what was done", ADMINS, {"list_audit": calls("GET", "/v1/audit")}),
 ]  # fmt: skip
@@ -184,7 +184,7 @@ UNEQUAL = {
     "write under one's own transactional id": "A Kafka transaction has one, which needs a right of its own.",
     "describe settings": "REST shows a topic's settings to who may describe it; Kafka has a right of its own for them.",
     "write into another's transaction": "By its transactional id: to write under it is a right, so admins have it.",
-    "write into another's transaction by its id": "A REST transaction is its owner's; nobody is given it by a rule.",
+    "write into another's transaction by its id": "A REST transaction is its owner's; no rule grants it.",
 }
 # What is well formed and authorized may still find nothing to do; these say so and have asked the rules before.
 BUT = {"publish_segments", "abandon_plan", "swap_segments", "ack_cumulative"}
@@ -221,7 +221,7 @@ async def test_both_doors_do_what_the_table_says_for_everybody(g, act):
     done: bool | str = True
     for door, ways in (("rest", act.rest), ("kafka", act.kafka)):
         for covers, way in ways.items():
-            for user in sorted(EVERYBODY):
+            for user in sorted(ALL_USERS):
                 if done is not False:  # what was refused has changed nothing, or what follows fails
                     await prepare(g, act)
                 g.user = user

@@ -71,7 +71,7 @@ def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stoppe
     assert texts(processes(Serve("--data-dir", tmp_path / "data"))) == ["kept"]
 
 
-def kafka_address_told(address: str) -> tuple[str, int]:
+def advertised_address(address: str) -> tuple[str, int]:
     """Where a broker asked by Metadata says that it is."""
     host, _, port = address.rpartition(":")
     asked = b"".join(request(3, 12, 1, None, MetadataRequest([])))
@@ -87,10 +87,10 @@ def test_kafka_clients_are_told_the_address_that_is_bound_or_the_one_that_is_adv
     processes: Keep[Serve], tmp_path: Path
 ) -> None:
     bound = processes(Serve("--data-dir", tmp_path / "bound")).field("kafka")
-    assert kafka_address_told(bound) == ("127.0.0.1", int(bound.rpartition(":")[2]))
+    assert advertised_address(bound) == ("127.0.0.1", int(bound.rpartition(":")[2]))
     elsewhere = ("--kafka", "127.0.0.1:0", "--kafka-advertised", "broker.example:9092")
     advertised = processes(Serve("--data-dir", tmp_path / "advertised", *elsewhere)).field("kafka")
-    assert kafka_address_told(advertised) == ("broker.example", 9092)
+    assert advertised_address(advertised) == ("broker.example", 9092)
 
 
 def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients(
@@ -99,7 +99,7 @@ def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients
     first = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "off"))
     assert first.field("kafka") == "off"
     second = processes(Serve("--data-dir", tmp_path / "data")).field("kafka")
-    assert kafka_address_told(second) == ("127.0.0.1", int(second.rpartition(":")[2]))
+    assert advertised_address(second) == ("127.0.0.1", int(second.rpartition(":")[2]))
 
 
 def refusal(serve: Serve) -> str:
@@ -178,9 +178,9 @@ def test_the_url_of_redis_may_be_in_a_file_and_then_it_is_in_no_environment(
     children = Path(f"/proc/{serve.process.pid}/task/{serve.process.pid}/children").read_text().split()
     assert len(children) == (0 if brokers == 1 else brokers)
     for pid in (str(serve.process.pid), *children):
-        told = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
-        assert str(file).encode() in told
-        assert redis.url.encode() not in told
+        process_text = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+        assert str(file).encode() in process_text
+        assert redis.url.encode() not in process_text
     assert serve.terminate() == 0
 
 
@@ -289,10 +289,10 @@ def test_a_second_broker_on_a_data_directory_joins_it(processes: Keep[Serve], tm
     produce(first, "shared")
     second = processes(Serve("--data-dir", tmp_path / "data"))
     assert texts(second) == ["shared"]
-    # The server stays for whoever is left
+    # The server stays for the remaining brokers
     assert first.terminate() == 0
     assert texts(second) == ["shared"]
-    # And one with another idea of durability is told how it could join
+    # And a broker with another durability setting is refused with a hint how to join
     third = Serve("--data-dir", tmp_path / "data", "--durability", "process")
     assert "in use with durability disk" in refusal(processes(third))
 
@@ -364,7 +364,7 @@ def test_a_long_poll_does_not_hold_up_the_drain(processes: Keep[Serve], tmp_path
     with ThreadPoolExecutor() as threads:
         waiting = threads.submit(httpx.get, page, timeout=30, trust_env=False)
         time.sleep(0.3)  # until it waits; an answer that came earlier would only make this test weaker
-        # When the broker is told to stop
+        # When the broker is stopped
         began_s = time.monotonic()
         assert serve.terminate() == 0
         # Then it does, and the reader gets an answer and not a broken connection

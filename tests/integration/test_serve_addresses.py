@@ -1,4 +1,4 @@
-"""Which addresses a broker tells others: those it is bound to, those it is told to tell, and never a wildcard."""
+"""Addresses that a broker advertises: the bound or the configured ones, never a wildcard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from redis_ledger.app.process.addresses import HostPort, listen, told
-from tests.integration.test_serve import kafka_address_told, refusal
+from tests.integration.test_serve import advertised_address, refusal
 from tests.support.certificates import Authority
 from tests.support.processes import Serve
 
@@ -45,7 +45,7 @@ def http_address_shown(serve: Serve) -> str:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_of_a_wildcard_an_address_is_told_that_leads_there(host: str) -> None:
+def test_a_wildcard_is_advertised_as_a_reachable_address(host: str) -> None:
     bound, address = listen(HostPort(host, 0), "--http")
     with bound:
         bound.setblocking(True)
@@ -56,7 +56,7 @@ def test_of_a_wildcard_an_address_is_told_that_leads_there(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_what_is_no_wildcard_is_told_as_it_was_given(host: str) -> None:
+def test_an_address_that_is_no_wildcard_is_advertised_unchanged(host: str) -> None:
     bound, address = listen(HostPort(host, 0), "--http")
     with bound:
         assert told(bound, address) == address
@@ -80,9 +80,9 @@ def test_nobody_is_sent_to_a_wildcard_by_either_door(serving: Starts, tmp_path: 
     assert shown.startswith("http://")
     assert shown.endswith(f":{port}")
     assert "0.0.0.0" not in shown
-    host, told_port = kafka_address_told(serve.field("kafka").replace("0.0.0.0", "127.0.0.1"))
+    host, advertised_port = advertised_address(serve.field("kafka").replace("0.0.0.0", "127.0.0.1"))
     assert host != "0.0.0.0"
-    assert told_port == int(serve.field("kafka").rpartition(":")[2])
+    assert advertised_port == int(serve.field("kafka").rpartition(":")[2])
 
 
 def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Starts, tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def kafka_listeners(serve: Serve) -> dict[str, str]:
 
 def test_each_kafka_listener_tells_an_address_of_its_own(serving: Starts, tmp_path: Path) -> None:
     both = ("--kafka", "internal://127.0.0.1:0,external://127.0.0.1:0")
-    told = ("--kafka-advertised", "external://ledger-0.example:443")
-    serve = serving("--data-dir", tmp_path / "data", *both, *told)
+    advertised = ("--kafka-advertised", "external://ledger-0.example:443")
+    serve = serving("--data-dir", tmp_path / "data", *both, *advertised)
     at = kafka_listeners(serve)
-    assert kafka_address_told(at["external"]) == ("ledger-0.example", 443)
-    assert "{}:{}".format(*kafka_address_told(at["internal"])) == at["internal"]
+    assert advertised_address(at["external"]) == ("ledger-0.example", 443)
+    assert "{}:{}".format(*advertised_address(at["internal"])) == at["internal"]
     with httpx.Client(trust_env=False, timeout=20) as http:
         page = http.get(f"{serve.urls[0]}/console/brokers").text
     assert f"<td>internal {at['internal']}, external ledger-0.example:443</td>" in page
@@ -133,7 +133,7 @@ def test_one_listener_speaks_tls_and_the_other_does_not(serving: Starts, tmp_pat
         "--set", "tls_kafka_listeners=external",
     )  # fmt: skip
     at = {name: int(address.rpartition(":")[2]) for name, address in kafka_listeners(serve).items()}
-    assert kafka_address_told(kafka_listeners(serve)["internal"]) == ("127.0.0.1", at["internal"])
+    assert advertised_address(kafka_listeners(serve)["internal"]) == ("127.0.0.1", at["internal"])
     context = ssl.create_default_context(cafile=str(authority.ca))
     with socket.create_connection(("127.0.0.1", at["external"]), timeout=20) as link:
         with context.wrap_socket(link, server_hostname="127.0.0.1") as secured:

@@ -151,7 +151,7 @@ def test_a_driver_that_comes_back_late_disturbs_nothing_and_is_told(client, want
     # Then what the other is writing is left alone
     assert commit(wanted, Step(NAME, 6), new)
     assert seen(client) == ["a", "b"]
-    # And once there are batches behind its own, it is told that it is not the one
+    # And after later batches it gets the error that it did not win
     with pytest.raises(ProducerFenced, match="those up to 6 are there already"):
         check_not_fenced(wanted, Step(NAME, 5))
 

@@ -43,7 +43,7 @@ async def test_a_script_runs_with_its_keys_and_arguments(store):
 
 
 async def test_calls_are_carried_out_in_the_order_they_were_issued(store):
-    # Given a thousand calls of which nobody awaits one before issuing the next
+    # Given a thousand calls, all issued before the first is awaited
     calls = [store.call(PUSH, [key(store)], [n]) for n in range(1_000)]
     # When all are answered
     answers = await asyncio.gather(*calls)

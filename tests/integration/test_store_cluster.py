@@ -36,7 +36,7 @@ def key(store: Store, name: str = "k") -> bytes:
 
 
 def sides(cluster: ClusterServers, slot: int) -> tuple[Server, Server]:
-    """Who has the slot, and somebody who has not."""
+    """The node that serves the slot, and one that does not."""
     source = cluster.owner(slot)
     return source, next(server for server in cluster.servers if server is not source)
 

@@ -147,7 +147,7 @@ async def test_a_channel_whose_slot_moves_is_heard_at_its_new_node(cluster, clus
     # When the slot moves
     cluster.begin_migration(slot, source, target)
     cluster.end_migration(slot, target)
-    # Then the loss is told, and messages arrive again
+    # Then the loss is reported, and messages arrive again
     await listener.until(messages=1, lost=2)
     assert await publish(store, channel, b"after") == 1
     await listener.until(messages=2)

@@ -82,7 +82,7 @@ def test_a_repeated_import_adds_what_is_new(url, client, stream, redis_url):
     assert run(*words).out.startswith("imported 25")
     assert run(*words).out.startswith("imported 0")
     with client.producer("orders") as producer:
-        for _ in range(200):  # somebody else writes as well, more than what is looked back for at first
+        for _ in range(200):  # another producer writes more than the first look-back covers
             producer.send({"other": True}, partition=0)
     fill(stream, 25, 5)
     assert run(*words).out.startswith("imported 5")

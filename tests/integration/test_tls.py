@@ -142,7 +142,7 @@ def test_the_sdk_the_command_line_and_doctor_reach_a_broker_by_https(place, brok
     monkeypatch.delenv("SSL_CERT_FILE")
     untrusted = "SSL_CERT_FILE or ca_file name an authority.*CERTIFICATE_VERIFY_FAILED"
     with Client(url, timeout_ms=60_000) as stranger, pytest.raises(Unavailable, match=untrusted):
-        stranger.topics.list()  # told at once: waiting makes no certificate better
+        stranger.topics.list()  # fails at once: a retry cannot help
     with pytest.raises(InvalidRequest, match="cannot be read"):
         Client(url, ca_file=str(place.folder / "none"))
     where = ["--http", url.removeprefix("https://"), "--kafka", broker.field("kafka")]
@@ -208,9 +208,9 @@ def test_who_speaks_the_wrong_way_is_closed_and_the_log_says_why(place, broker):
         with socket.create_connection(where, PATIENCE_S) as link:
             link.sendall(sent)
             assert is_closed_by(link)
-    told = [line for line in log.whole().splitlines() if "a TLS handshake failed" in line]
-    assert told
-    assert "is not TLS" in told[0]
+    lines = [line for line in log.whole().splitlines() if "a TLS handshake failed" in line]
+    assert lines
+    assert "is not TLS" in lines[0]
 
 
 def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
@@ -220,9 +220,9 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
         for where in (address(plain.urls[0]), address(plain.field("kafka"))):
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 served_by(where, place.authority.trusting())
-        told = log.whole()
-        assert "it speaks TLS, and this port does not" in told
-        assert "a TLS client connected to a listener without TLS" in told
+        log_text = log.whole()
+        assert "it speaks TLS, and this port does not" in log_text
+        assert "a TLS client connected to a listener without TLS" in log_text
     finally:
         plain.clean_up()
 
@@ -271,7 +271,7 @@ async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
         shown = {
             "ops": place.authority.trusting(issue("ops")),
             "ada": place.authority.trusting(issue("ada")),
-            "nobody": place.authority.trusting(),
+            "anonymous": place.authority.trusting(),
             "two": place.authority.trusting(issue("two", common_names=("ops", "ada"))),
         }
 
@@ -281,7 +281,7 @@ async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
 
         assert await creates("ops", "t") == 201
         assert await creates("ada", "u") == 403  # known, and without a rule
-        assert await creates("nobody", "u") == 401
+        assert await creates("anonymous", "u") == 401
         assert await creates("two", "u") == (401 if way == "cn" else 403)
         assert await creates("ops", "u", authorization="Bearer rl_0_0") == 401  # a token wins, also a wrong one
         certificate, key = map(str, issue("ops"))
@@ -300,7 +300,7 @@ async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
             async with httpx.AsyncClient(base_url=url, verify=foreign, trust_env=False) as http:
                 await http.get("/v1")
         await produce_once(kafka, shown["ops"])
-        for who in ("nobody", "ada"):
+        for who in ("anonymous", "ada"):
             with pytest.raises(KafkaError):
                 await produce_once(kafka, shown[who])
     finally:

@@ -1,4 +1,4 @@
-"""The catalog: topics come, grow and go as a whole, whoever dies in between; what a broker remembers is found out."""
+"""Topic catalog: creation, growth and deletion are atomic despite crashes; stale caches are detected."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ async def test_a_half_created_topic_is_finished_by_whoever_meets_it(catalog, sto
         assert await Partition(store, "orders", number, "id-1", Config(), ManualClock()).create()
     await put(store, died())
     assert await catalog.list() == []
-    # When somebody meets it
+    # When a client encounters it
     if by == "get":
         await catalog.get("orders")
     elif by == "refresh":
@@ -211,7 +211,7 @@ async def test_a_half_deleted_topic_is_removed_by_whoever_meets_it(catalog, stor
     assert await of(store).list() == []
     with pytest.raises(UnknownTopic):
         await of(store).get("orders")
-    # When somebody meets it
+    # When a client encounters it
     if by == "refresh":
         await catalog.refresh()
         assert await keys(store, "orders") == set()
@@ -233,15 +233,15 @@ async def test_an_own_creation_that_another_broker_finished_is_not_called_a_stra
         if len(calls) == 1:
             assert await swap(name, expected, wanted) is None
             await of(store).get(name)
-        told: bytes | None = await swap(name, expected, wanted)
-        return told
+        current: bytes | None = await swap(name, expected, wanted)
+        return current
 
     monkeypatch.setattr(catalog, "_swap", lossy)
     assert (await catalog.create("orders", 2, {})).state == "ready"
 
 
 async def test_keys_of_another_topic_in_the_way_are_never_taken_over(catalog, store):
-    stranger = Partition(store, "orders", 1, "somebody else's", Config(), ManualClock())
+    stranger = Partition(store, "orders", 1, "foreign", Config(), ManualClock())
     await stranger.create()
     with pytest.raises(TopicBusy):
         await catalog.create("orders", 2, {})
@@ -361,7 +361,7 @@ async def test_a_flood_of_unknown_ids_reads_the_catalog_once(catalog, store):
     # Given a broker that has not looked at the catalog yet
     await of(store).create("orders", 1, {})
     whole, small = await reads_of(store, "hvals"), await reads_of(store, "hget")
-    # When hundreds ask for ids that nobody ever gave
+    # When hundreds of requests use unknown ids
     ids = [n.to_bytes(16, "big") for n in range(1, 301)]
     answers = await asyncio.gather(*(catalog.by_id(i) for i in ids), return_exceptions=True)
     for i in ids[:50]:

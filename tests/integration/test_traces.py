@@ -67,7 +67,7 @@ async def test_a_record_is_one_trace_from_rest_through_its_commit_to_a_kafka_rea
             traced = {"traceparent": TRACEPARENT}
             body = {"transaction": txn, "records": [{"text": "a"}, {"text": "b"}]}
             assert (await rest.post("/v1/topics/orders/records", json=body, headers=traced)).status_code == 200
-            # When somebody who knows nothing of the trace commits, and two read
+            # When a client without the trace commits, and two read
             assert (await rest.post(f"/v1/transactions/{txn}:commit", json={})).status_code == 200
             assert values(fetched(await kafka.ask(fetch("orders"), 11))) == ["a", "b"]
             got = await rest.post("/v1/topics/orders/subscriptions/s:receive", json={})

@@ -27,7 +27,7 @@ async def test_an_append_that_may_be_written_is_in_doubt_when_redis_stays_away(r
         assert relay._server is not None
         relay._server.close()
         relay.cuts = 1
-        # Then nobody is told that the batch was not written
+        # Then no reply claims that the batch was not written
         with pytest.raises(OutcomeUnknown):
             await partition.append(AppendRequest(b"x", 1, 0, producer_id=7, epoch=0, sequence=0))
         await relay.accept_again()

@@ -46,7 +46,7 @@ def test_the_url_of_redis_may_be_in_a_file(redis_url, prefix, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "given", "code", "told"),
+    ("words", "given", "code", "message"),
     [
         (("add", "ada"), "", 1, "password is empty"),
         (("add", "a\tb"), "x", 1, "printable"),
@@ -57,16 +57,16 @@ def test_the_url_of_redis_may_be_in_a_file(redis_url, prefix, tmp_path):
         (("list", "--redis", "nothing"), "", 2, "--redis"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_sentence(redis_url, prefix, words, given, code, told):
+def test_errors_are_reported_in_one_sentence(redis_url, prefix, words, given, code, message):
     there = () if "--redis" in words else ("--redis", redis_url)
     ended = users(*words, *there, given=given)
     assert (ended.code, ended.out) == (code, "")
-    assert told in ended.err
+    assert message in ended.err
     assert "Traceback" not in ended.err
 
 
 def test_a_user_can_be_added_before_the_first_broker_runs_and_while_one_does(tmp_path):
-    # Given a data directory that nobody has used
+    # Given an unused data directory
     data = tmp_path / "data"
     assert users("add", "ada", "--data-dir", data, given="x").code == 0
     assert running_pid(data) is None, "the server that was started for it is stopped again"

@@ -36,4 +36,4 @@ def test_a_repeated_change_answers_as_the_first_did(change):
         before = node.dump()
         assert call(seen, wanted) == [Status.OK]
         assert node.dump() == before
-    assert node.dump() == {"users": {b"bob": b"one"}}, "nobody else's"
+    assert node.dump() == {"users": {b"bob": b"one"}}, "of this user only"

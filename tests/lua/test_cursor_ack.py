@@ -136,7 +136,7 @@ def test_a_cumulative_ack_cannot_swallow_what_nobody_has_seen(log):
     log.append()
     sub = Subscription(log, kind="exclusive")
     sub.receive()
-    # When somebody acknowledges up to the last
+    # When a consumer acknowledges up to the last
     assert sub.ack_cumulative(2) == [Status.NOT_DELIVERED, 1]
     # Then it is refused, and after the commit both are delivered
     log.end("7", commit=True)
@@ -170,7 +170,7 @@ def test_what_nobody_saw_comes_again_as_if_for_the_first_time(sub):
     assert sub.receive("c3").offsets == {2: 0, 3: 1}
     assert sub.ack([1], "c1")[0] == Status.NOT_LEASED
     sub.nack([3], "c3", unseen=True)
-    assert sub.ack([3], "c1")[:2] == [Status.OK, 1], "nobody has it, and c1 had it once"
+    assert sub.ack([3], "c1")[:2] == [Status.OK, 1], "no lease is left, and c1 had it once"
 
 
 def test_all_of_a_consumer_is_handed_back_at_once(log, sub):

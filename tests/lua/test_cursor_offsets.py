@@ -159,9 +159,9 @@ def test_an_abort_wakes_no_reader_for_there_is_nothing_new_to_read(group):
     pubsub.get_sharded_message(timeout=1)
     group.log.abort(0, 7, subs=["g"])
     group.log.append()
-    told = pubsub.get_sharded_message(timeout=1)
+    message = pubsub.get_sharded_message(timeout=1)
     pubsub.close()
-    assert told["data"] != b"look again"
+    assert message["data"] != b"look again"
 
 
 def test_within_a_transaction_the_last_commit_counts(group):

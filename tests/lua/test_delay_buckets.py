@@ -175,15 +175,15 @@ def test_who_loads_second_changes_nothing(delays):
 
 
 def test_who_read_the_list_before_another_loaded_and_the_row_behind_it_changes_nothing(delays):
-    # Given a broker that was told of the first segment, and looks the bucket up when another has loaded that
+    # Given a broker that got the first segment, and looks up the bucket after another broker has loaded it
     delays.schedule(10, 20, 30)
     bucket, segments = delays.seal(20, 30)
-    told = delays.next_segments()[0][1]
+    segment = delays.next_segments()[0][1]
     bucket = delays.load_next(bucket, segments)
     before = delays.dump()
     # When it loads the second segment as if it were the first
     after = bucket._replace(loaded=2, next_due_ms=30)
-    assert delays.load(bucket, after, told, segments[1], 3) == STALE
+    assert delays.load(bucket, after, segment, segments[1], 3) == STALE
     # Then nothing is listed twice, which would hold everything back for good
     assert delays.dump() == before
 

@@ -62,11 +62,11 @@ def test_readers_are_woken_once_for_all_of_a_call(delays):
     pubsub.get_sharded_message(timeout=1)  # in force
     delays.schedule(1, (2, 4), FAR)
     delays.fire(now=50)
-    delays.fire(now=60)  # nothing: nobody is told
+    delays.fire(now=60)  # nothing is due: no notice
     delays.append()
-    told = [pubsub.get_sharded_message(timeout=1)["data"] for _ in range(2)]
+    messages = [pubsub.get_sharded_message(timeout=1)["data"] for _ in range(2)]
     pubsub.close()
-    assert told == [b"0 5 5", b"0 6 6"]
+    assert messages == [b"0 5 5", b"0 6 6"]
 
 
 def test_an_open_transaction_holds_readers_back_also_from_what_fires(delays):
@@ -283,7 +283,7 @@ def test_an_entry_that_repeats_is_owed_its_next_time_when_it_has_fired(delays):
     assert (fired.records, fired.owed, delays.counters()["owed"]) == (1, 1, 1)
     assert delays.hash("repeats") == {"1": "10 how", "!1": "10 000000000001 -1 1 5 7"}
     assert delays.row(-1)[4] == 1  # its payload must stay
-    assert delays.fire(now=15).owed == 1  # until somebody sees to it
+    assert delays.fire(now=15).owed == 1  # until a broker repairs it
 
 
 def test_an_index_that_has_a_repeating_entry_at_another_time_neither_fires_it_early_nor_loses_it(delays):

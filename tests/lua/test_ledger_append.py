@@ -73,9 +73,9 @@ def test_an_append_and_its_wake_up_are_one_step(ledger):
     pubsub.get_sharded_message(timeout=1)  # in force
     ledger.append(2)
     ledger.append(1, txn=(0, 1))
-    told = [pubsub.get_sharded_message(timeout=1)["data"] for _ in range(2)]
+    messages = [pubsub.get_sharded_message(timeout=1)["data"] for _ in range(2)]
     pubsub.close()
-    assert told == [b"0 2 2", b"0 3 2"]
+    assert messages == [b"0 2 2", b"0 3 2"]
 
 
 # -- the producer's window ---------------------------------------------------------------------------------------------
@@ -372,10 +372,10 @@ def test_two_brokers_append_at_once_without_a_refusal(ledger, connect, prefix):
         thread.start()
     for thread in threads:
         thread.join()
-    # Then all are accepted, offsets are dense, and each batch's entry holds what its sender was told
-    assert {reply[0] for told in replies.values() for reply in told} == {Status.OK}
+    # Then all are accepted, offsets are dense, and each batch's entry matches the reply to its sender
+    assert {reply[0] for answers in replies.values() for reply in answers} == {Status.OK}
     log, payloads = ledger.log(), ledger.payloads()
     assert [e.base_offset for e in log] == list(range(0, 600, 2))
     by_offset = {e.base_offset: payloads[f"0-{e.entry}"] for e in log}
-    for n, told in replies.items():
-        assert [by_offset[int(r[1])] for r in told] == [f"{n} {i} {j}".encode() for i in range(50) for j in range(3)]
+    for n, answers in replies.items():
+        assert [by_offset[int(r[1])] for r in answers] == [f"{n} {i} {j}".encode() for i in range(50) for j in range(3)]

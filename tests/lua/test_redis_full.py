@@ -1,5 +1,5 @@
 """What Redis carries out at its maxmemory: everything but what adds data.  Each script and each plain command is on one
-side or the other; whoever adds one decides here which."""
+side or the other; a new function is added to one of them here."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_a_transactional_id_of_any_name_is_not_taken_for_a_number(coordinator):
     _, number, epoch = coordinator.one("init_id %3Djob 60000 - -").split(" ")
     serial = coordinator.one(f"add_by_id %3Djob {number} {epoch} {P}").split(" ")[1]
     assert coordinator.one(together("job", 1, serial)) == f"0 committed|C @{number}:{epoch}:%3Djob {P}"
-    # And as whenever somebody else ends a transaction, its producer is fenced
+    # And the producer is fenced, as after any transaction end by another
     assert coordinator.one(f"end_by_id %3Djob {number} {epoch} C 0") == f"{int(Status.STALE_EPOCH)} 1"
 
 

@@ -338,9 +338,9 @@ def test_an_abort_gives_back_what_the_transaction_held_and_wakes_the_readers(led
     pubsub.ssubscribe(ledger.keys.wake)
     pubsub.get_sharded_message(timeout=1)
     ledger.abort(0, 7, subs=["sub"])
-    told = pubsub.get_sharded_message(timeout=1)
+    message = pubsub.get_sharded_message(timeout=1)
     pubsub.close()
-    assert told["data"] == b"look again"
+    assert message["data"] == b"look again"
     sub.now += 1
     assert (sub.placed().pending, set(sub.receive("c2").offsets)) == ({}, {0, 1, 2, 3, 6, 7, 8, 9})
 

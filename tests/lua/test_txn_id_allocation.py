@@ -88,7 +88,7 @@ def test_what_hands_nothing_out_leaves_the_next_number_as_it_is(today):
     serial = today.begin()
     today.now += 60_000
     assert today.apply(f"end {serial} C", f"complete {serial}").following == int(serial) + 1
-    assert today.apply("add_by_id nobody 5 0").following == int(serial) + 1
+    assert today.apply("add_by_id unknown 5 0").following == int(serial) + 1
     today.now -= 59_999
     assert int(today.begin()) > int(serial)
 

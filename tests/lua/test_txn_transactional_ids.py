@@ -110,7 +110,7 @@ def test_a_transaction_that_timed_out_fences_its_producer_which_may_begin_again(
     coordinator.now += 60_001
     assert coordinator.one(f"expire {serial}").startswith("0 T ")
     assert coordinator.one(f"end_by_id pay {number} 0 C 0") == f"{FENCED} 1"
-    # The epoch that the lapse made is told to the producer that had the one before
+    # The epoch that the expiry created is returned to the producer with the previous one
     assert coordinator.one(f"init_id pay 60000 {number} 0").startswith(f"0 {number} 1")
 
 
@@ -136,8 +136,8 @@ def test_a_batch_is_verified_only_while_its_partition_is_registered_with_an_open
 def test_an_unknown_id_or_another_producer_is_refused(coordinator):
     number, epoch = begun(coordinator)
     for line in (
-        "add_by_id nobody 5 0",
-        "end_by_id nobody 5 0 C 0",
+        "add_by_id unknown 5 0",
+        "end_by_id unknown 5 0 C 0",
         f"add_by_id pay {number}9 {epoch}",
         f"verify_by_id pay {number}9 {epoch} {P}",
     ):

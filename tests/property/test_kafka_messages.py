@@ -26,7 +26,7 @@ from tests.support.kafka_message_strategies import (
     decoded,
     encoded,
     kio_class,
-    told,
+    to_plain,
     values,
 )
 
@@ -79,7 +79,7 @@ def test_kio_reads_what_we_write_and_we_read_what_kio_writes(name):
             data = encoded(message, version, ours)
             theirs, size = entity_reader(cls)(data, 0)
             assert size == len(data)
-            assert told(theirs) == as_kio_tells(message, message.root, ours, version)
+            assert to_plain(theirs) == as_kio_tells(message, message.root, ours, version)
             back = io.BytesIO()
             entity_writer(cls)(back, theirs)
             assert decoded(message, version, back.getvalue()) == ours
@@ -97,12 +97,12 @@ def test_headers_have_the_versions_that_kio_says(api):
         # Given a request that says nothing, kio and we agree on where its header ends
         sent = b"".join(kafka_codec.request(api.key, version, 7, "c", class_of(asks, asks.root)()))[4:]
         header, size = entity_reader(asked.__header_schema__)(sent, 0)
-        assert (told(header), size) == ([api.key, version, 7, "c"], frame.read_header(memoryview(sent)).body_at)
+        assert (to_plain(header), size) == ([api.key, version, 7, "c"], frame.read_header(memoryview(sent)).body_at)
         # And on the answer's
         sent = b"".join(frame.response(api.key, version, 7, class_of(answers, answers.root)()))[4:]
         header, size = entity_reader(answered.__header_schema__)(sent, 0)
         _, body_size = entity_reader(answered)(sent, size)
-        assert (told(header), size + body_size) == ([7], len(sent))
+        assert (to_plain(header), size + body_size) == ([7], len(sent))
 
 
 # -- hostile bytes -----------------------------------------------------------------------------------------------------

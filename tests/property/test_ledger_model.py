@@ -107,11 +107,11 @@ def test_the_window_of_sequences_does_what_kip_98_says(url, start, history):
             first, records = (first + x) % WRAP, y
         elif what == "epoch":
             epoch, first = max(epoch + x, 0), y
-        told = ledger.append(records, pid=5, epoch=epoch, sequence=first)
+        reply = ledger.append(records, pid=5, epoch=epoch, sequence=first)
         expected = model.append(epoch, first, records, end)
         event(expected[0].name)
-        assert (told[0], *map(int, told[1:2])) == expected
-        end += records if told[0] == Status.OK else 0
+        assert (reply[0], *map(int, reply[1:2])) == expected
+        end += records if reply[0] == Status.OK else 0
         assert (ledger.next, len(ledger.payloads()), len(ledger.log())) == (
             end,
             len(ledger.log()),

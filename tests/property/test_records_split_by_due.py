@@ -67,7 +67,7 @@ def test_every_record_comes_out_once_with_its_due_time_and_as_it_was(given_: Any
     assert found == expected
     assert [each.due_ms for each in split.later] == [due for due in expected if due is not None]
     assert all(each.records == len(expected[each.due_ms]) for each in split.later)
-    # And only what is due now is somebody's
+    # And only records that are due now have an owner
     for each in split.later:
         header = read_header(each.payload)
         assert (header.producer_id, header.base_sequence, header.is_transactional) == (-1, -1, False)

@@ -228,7 +228,7 @@ class World:
         assert log.start <= trimmed.start_offset == expected <= log.stable
         lost = {at for each in owed.values() for at in each if at < expected}
         assert not lost or not acknowledged or max(lost) < below
-        event(f"trimmed {expected > log.start}, held back by somebody {acknowledged and needed < log.stable}")
+        event(f"trimmed {expected > log.start}, held back by a subscription {acknowledged and needed < log.stable}")
         log.start = expected
         await self.is_readable()
 

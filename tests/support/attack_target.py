@@ -1,4 +1,4 @@
-"""A broker that asks everybody who they are, behind real sockets of both doors, and what an attacker sends it.
+"""A broker with authentication behind real sockets (Kafka and HTTP), and the bytes an attacker sends.
 
 async with attack_target(url, prefix) as target:
     status, head, body = parse(await target.http(b"GET /v1 HTTP/1.1\\r\\nhost: a\\r\\n\\r\\n"))
@@ -54,8 +54,8 @@ class AttackTarget(Principals):
         lines = [f"{method} {path} HTTP/1.1".encode(), b"host: localhost", b"content-length: %d" % len(body), *headers]
         if name is not None:
             lines.append(b"authorization: Bearer " + (await self.token(name)).encode())
-        status, _, told = parse(await self.http(b"\r\n".join(lines) + b"\r\n\r\n" + body))
-        return status, told
+        status, _, answer = parse(await self.http(b"\r\n".join(lines) + b"\r\n\r\n" + body))
+        return status, answer
 
 
 def parse(answer: bytes) -> tuple[int, bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Plays a classic group by hand: time stands still until told, tickets are numbers, generations come when asked.
+"""Drives a classic group step by step: time is set by the test, tickets are numbers, generations start on request.
 
 play = Play()
 first = play.join("a")          # a ticket
@@ -80,8 +80,8 @@ class Play:
         return self.leave_as(*((member_id, None) for member_id in member_ids))
 
     def leave_as(self, *leaving: tuple[str, str | None]) -> list[Any]:
-        answers, told = self.group.leave(leaving, self.now)
-        self.hear(told)
+        answers, replies = self.group.leave(leaving, self.now)
+        self.hear(replies)
         return [None if answer is None else type(answer) for answer in answers]
 
     def beat(self, *member_ids: str) -> None:
@@ -103,14 +103,14 @@ class Play:
             self.stored = self.group.generation + 1
             self.hear(self.group.begin(self.stored, self.now))
 
-    def hear(self, told: list[Tell]) -> None:
+    def hear(self, replies: list[Tell]) -> None:
         """Answers leave when what they depend on is stored."""
         changes = None if self.group.state is State.DEAD else self.group.take_changes()
         if changes is not None:
             rows = {name: row for name, row in {**self.redis.rows, **changes.rows}.items() if row}
             self.redis = changes._replace(rows=rows)
             assert len(rows) == changes.members
-        for ticket, answer in told:
+        for ticket, answer in replies:
             assert ticket not in self.answers, f"{ticket} was answered twice"
             self.answers[ticket] = answer
 
@@ -120,7 +120,7 @@ class Play:
         return type(answer) if isinstance(answer, Exception) else answer
 
     def stable(self, *names: str, **more: Any) -> list[str]:
-        """A stable group of new members; their ids.  The first leads, and everybody is assigned its own name."""
+        """A stable group of new members; their ids.  The first leads, and each member is assigned its own name."""
         tickets = [self.join(name=name, **more) for name in names]
         while any(ticket not in self.answers for ticket in tickets):
             self.run(DELAY)
@@ -137,7 +137,7 @@ class Play:
     def move(self) -> None:
         """The broker dies and another one goes on with what is stored; waiting requests end with their connections."""
         generation, membership, rows, _, _ = self.redis
-        dead, told = self.group, self.group.die(NotCoordinator())
+        dead, replies = self.group, self.group.die(NotCoordinator())
         head, roster = resume("g", generation, dead.protocol_type, membership, rows, self.now)
         self.group = ClassicGroup("g", self.limits, head, roster, self.now)
-        self.hear(told)
+        self.hear(replies)

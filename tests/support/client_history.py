@@ -1,4 +1,4 @@
-"""What clients were told and saw, held against what is in the log: nothing lost, doubled, out of order or early.
+"""Checks the replies and records that clients got against the log: nothing lost, doubled, out of order or early.
 
     a client tells      asked     values it is about to write: (partition, value), value = writer-number
     (JSON, by line)     answered  what became of them, committed or aborted; without an answer either is right
@@ -35,7 +35,7 @@ class Write(NamedTuple):
 
 
 class History:
-    """events: in the order of their times, each with `worker`, who told it."""
+    """events: in the order of their times, each with the `worker` that reported it."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.events = sorted(events, key=lambda event: event["at"])

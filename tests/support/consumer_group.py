@@ -14,7 +14,7 @@ from redis_ledger.groups.member import Changes
 from redis_ledger.groups.subscribed_topics import TopicFacts, Topics
 
 SESSION_MS, REBALANCE_MS, MEMBERS_MAX = 45_000, 60_000, 8
-NOBODY_OWNS: frozenset[Slice] = frozenset()
+OWNS_NOTHING: frozenset[Slice] = frozenset()
 
 
 def topic_id(name: str) -> bytes:
@@ -41,12 +41,12 @@ class World:
     def send(self, beat: Heartbeat) -> HeartbeatResult:
         """The answer; raises what it is if it is an error."""
         check(beat)
-        told = self.group.heartbeat(beat, self.topics, "ticket", self.now)
+        replies = self.group.heartbeat(beat, self.topics, "ticket", self.now)
         if self.group.wants_generation:
-            assert told == []
-            told = self.group.begin(self.group.generation + 1, self.now)
+            assert replies == []
+            replies = self.group.begin(self.group.generation + 1, self.now)
         self.store()
-        ((ticket, answer),) = told
+        ((ticket, answer),) = replies
         assert ticket == "ticket"
         if isinstance(answer, LedgerError):
             raise answer
@@ -101,17 +101,17 @@ def shared(world: World) -> None:
 
 
 def joining(member_id: str, *names: str, **more: Any) -> Heartbeat:
-    asked: dict[str, Any] = {"rebalance_ms": REBALANCE_MS, "names": names, "owned": NOBODY_OWNS}
+    asked: dict[str, Any] = {"rebalance_ms": REBALANCE_MS, "names": names, "owned": OWNS_NOTHING}
     return Heartbeat(member_id, 0, **{**asked, **more})
 
 
 class Client:
-    """A well-behaved client.  owned: what it reads right now; it reads nothing before it is told to."""
+    """A well-behaved client.  owned: the partitions it reads now; it reads nothing before it is assigned."""
 
     def __init__(self, world: World, name: str, names: Sequence[str] = (), regex: str = "", instance: str = "") -> None:
         self.world, self.name, self.names, self.regex = world, name, tuple(names), regex
         self.instance = instance or None
-        self.epoch, self.owned = 0, NOBODY_OWNS
+        self.epoch, self.owned = 0, OWNS_NOTHING
         self._is_unsure = True  # its last answer was lost, or there was none
 
     def heartbeat(self, *, is_lost: bool = False) -> None:
@@ -121,7 +121,7 @@ class Client:
         try:
             answer = self.world.send(beat)
         except (FencedMember, UnknownMember):
-            self.epoch, self.owned, self._is_unsure = 0, NOBODY_OWNS, True
+            self.epoch, self.owned, self._is_unsure = 0, OWNS_NOTHING, True
             return
         self._is_unsure = is_lost
         if is_lost:
@@ -133,4 +133,4 @@ class Client:
     def leave(self, *, for_a_while: bool = False) -> None:
         epoch = -2 if for_a_while and self.instance else -1
         self.world.send(Heartbeat(self.name, epoch, instance_id=self.instance))
-        self.epoch, self.owned, self._is_unsure = 0, NOBODY_OWNS, True
+        self.epoch, self.owned, self._is_unsure = 0, OWNS_NOTHING, True

@@ -1,4 +1,4 @@
-"""Members of consumer groups (KIP-848) over a real socket, and the codes they are told."""
+"""Members of consumer groups (KIP-848) over a real socket, and the error codes they receive."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class Member:
         self.name, self.epoch = answer.member_id or "", answer.member_epoch
         if answer.assignment is not None:
             names = self.broker.consumer_groups._topics.names
-            told = [(names[topic.topic_id], topic) for topic in answer.assignment.topic_partitions]
-            self.ids |= {name: topic.topic_id for name, topic in told}
-            self.owned = {name: topic.partitions for name, topic in told}
+            assigned = [(names[topic.topic_id], topic) for topic in answer.assignment.topic_partitions]
+            self.ids |= {name: topic.topic_id for name, topic in assigned}
+            self.owned = {name: topic.partitions for name, topic in assigned}
         return self.owned
 
     async def until(self, wanted: Numbers, within_s: float = 5.0) -> None:
@@ -98,7 +98,7 @@ async def committed(
 
 
 def read(*members: Member) -> dict[str, list[int]]:
-    """Topic → partitions that somebody reads, each as often as it is read."""
+    """Topic → partitions that are read, one entry per reader."""
     found: dict[str, list[int]] = {}
     for member in members:
         for name, some in member.owned.items():

@@ -63,7 +63,7 @@ class Case:
 
 @dataclass(slots=True)
 class Report:
-    """writes: what was counted, in order, the one it died at included.  answered: the worker was told of success."""
+    """writes: what was counted, in order, the one it died at included.  answered: the worker received a success."""
 
     died: bool
     writes: list[str] = field(default_factory=list)
@@ -169,7 +169,7 @@ def outputs(values: Sequence[str]) -> list[NewRecord]:
 async def execute_step(
     broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]
 ) -> Any:
-    """All in one call; the nonce is the name of the work, so that whoever repeats it finds the first attempt."""
+    """All in one call; the nonce is the name of the work, so that a retry finds the first attempt."""
     return await broker.execute.run(
         [ExecuteAcks(case.source, "work", consumer, ids)],
         [ExecuteRecords(sink, outputs(values)) for sink in case.sinks],

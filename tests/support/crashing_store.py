@@ -2,7 +2,7 @@
 
     writes of a step    1   2   3   4 ...
     "before", n = 3     ✓   ✓   ✗            the third never leaves, nor does anything behind it
-    "after",  n = 3     ✓   ✓   ✓   ✗        it has been carried out, and nobody heard of it
+    "after",  n = 3     ✓   ✓   ✓   ✗        it was executed, and the reply is lost
 
 What is called after that never returns, as for a process that is gone; `cut` is set, and the store is to be closed.
 """

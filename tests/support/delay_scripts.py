@@ -19,7 +19,7 @@ from redis_ledger.delay.scripts import Fired, next_member
 from redis_ledger.ids import TxnId
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
-from tests.support.ledger_scripts import NO_TXN, TOPIC_ID, Ledger, told
+from tests.support.ledger_scripts import NO_TXN, TOPIC_ID, Ledger, decode_reply
 
 STAMP = 7  # newest timestamp of what is scheduled, unless a test says otherwise
 Due = int | tuple[int, int] | list[int]
@@ -86,9 +86,9 @@ class Delays(Ledger):
         pipe.execute_command("EVALSHA", Script.load("ledger/schedule").sha, len(keys), *keys, *args)
         reply = pipe.execute(raise_on_error=False)[-1]
         if isinstance(reply, Exception) or reply[0] != Status.OK:
-            return [reply if isinstance(reply, Exception) else told(reply)] * len(batches)
+            return [reply if isinstance(reply, Exception) else decode_reply(reply)] * len(batches)
         self.told_open = int(reply[6])
-        answers = [told(answer) for answer in reply[7:]]
+        answers = [decode_reply(answer) for answer in reply[7:]]
         for batch, answer in zip(batches, answers, strict=True):
             if answer[0] == Status.OK:
                 entries = map(Later.of, batch.get("later", ()))

@@ -1,7 +1,7 @@
 """A broker that dies at a chosen write of a scenario with scheduled records, in a process of its own.
 
-Started once, it forks for every case it reads, as crash_child does.  Due times lie an hour ahead and firing is told the
-time, so that nothing depends on how long anything takes; the broker's own upkeep and trackers are stopped before.
+Started once, it forks for every case it reads, as crash_child does.  Due times lie an hour ahead and the test sets the
+time, so that nothing depends on durations; the broker's own upkeep and trackers are stopped before.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ async def work(case: Case, report_to: int) -> None:
     assert isinstance(store, CountedStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, **SETTINGS))
     await broker.maintenance.close()
-    broker.delayed.trackers.update_brokers(())  # whoever lives beside it is told of nothing
+    broker.delayed.trackers.update_brokers(())  # other live brokers get no notice
     store.arm(case.n, case.when, report_to)
     steps = Scenario(broker, case.hour_ms).steps()
     await store.walk(STEPS, steps)

@@ -50,7 +50,7 @@ class Call:
         where = urlsplit(self.url)
         link = http.client.HTTPConnection(where.netloc, timeout=20)
         target = where.path + (f"?{where.query}" if where.query else "")
-        # What curl says of a -d unless told otherwise.
+        # curl's default content type for -d.
         form = {"Content-Type": "application/x-www-form-urlencoded"} if self.body is not None else {}
         link.request(self.method, target, (self.body or "").encode() or None, {**form, **self.headers})
         reply = link.getresponse()

@@ -78,7 +78,7 @@ async def listening(broker: Broker, drain_s: float = 0.2, *, host: str = "127.0.
 async def listening_at(
     broker: Broker, listeners: Mapping[str, str], drain_s: float = 0.2, *, host: str = "127.0.0.1"
 ) -> AsyncIterator[dict[str, tuple[str, int]]]:
-    """Listeners of these names, each with what its clients are told, "" being where it is; their addresses."""
+    """Listeners of these names, each with its advertised address ("" is the bound one); their addresses."""
     made, is_both = [], ":" in host
     family = socket.AF_INET6 if is_both else socket.AF_INET
     for name, advertised in listeners.items():

@@ -92,7 +92,7 @@ class Node:
         return await self._stack.enter_async_context(KafkaClient(self.address))
 
     async def die(self) -> None:
-        """As kill -9: it says goodbye to nobody."""
+        """Ends without leaving the group, as kill -9 does."""
         await vanish(self.broker)
         await self._stack.aclose()
 

@@ -117,7 +117,7 @@ def kio_class(message: Message, version: int) -> Any:
         return None
 
 
-def told(value: object) -> object:
+def to_plain(value: object) -> object:
     """A value of kio's in the types that the wire has."""
     match value:
         case enum.Enum():
@@ -129,9 +129,9 @@ def told(value: object) -> object:
         case uuid.UUID():
             return value.bytes
         case tuple():
-            return [told(one) for one in value]
+            return [to_plain(one) for one in value]
     if dataclasses.is_dataclass(value):
-        return [told(getattr(value, field.name)) for field in dataclasses.fields(value)]
+        return [to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
     return value
 
 

@@ -82,7 +82,7 @@ async def join(
     protocol_type: str = "consumer",
     member_id: str = "",
 ) -> Member:
-    """The one member of a group whose generation has just begun.  wants None: something nobody can read."""
+    """The one member of a group whose generation has just begun.  wants None: a subscription that cannot be decoded."""
     metadata = subscription(1, ConsumerProtocolSubscription(list(wants))) if wants is not None else b"?"
     asked = JoinGroupRequest(
         group, 10_000, 10_000, member_id, None, protocol_type, [JoinGroupRequestProtocol("range", metadata)]

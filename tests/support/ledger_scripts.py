@@ -40,7 +40,7 @@ class Node:
             reply = self.client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
         except NoScriptError:
             reply = self.client.execute_command("EVAL", script.source, len(keys), *keys, *args)
-        return told(reply) if isinstance(reply, list) else [reply]
+        return decode_reply(reply) if isinstance(reply, list) else [reply]
 
     def dump(self) -> dict[str, Any]:
         """Key → what it holds; streams with the id they gave last."""
@@ -60,7 +60,7 @@ class Node:
 
 
 class Ledger(Node):
-    """One partition.  Appends go to `ledger` unless told otherwise; `now` is the time of every call."""
+    """One partition.  Appends go to `ledger` by default; `now` is the time of every call."""
 
     def __init__(self, client: redis.Redis, prefix: str, topic: str = "orders", number: int = 0) -> None:
         super().__init__(client, f"{prefix}:{{{topic}:{number}}}")
@@ -96,10 +96,10 @@ class Ledger(Node):
         if isinstance(reply, Exception):
             return [reply] * count
         if reply[0] != Status.OK:
-            return [told(reply)] * count
-        rest = told(reply)[1:4]
+            return [decode_reply(reply)] * count
+        rest = decode_reply(reply)[1:4]
         full = {Status.OK: rest, Status.DUPLICATE: rest[:1]}
-        return [[*told(answer), *full.get(answer[0], [])] for answer in reply[4:]]
+        return [[*decode_reply(answer), *full.get(answer[0], [])] for answer in reply[4:]]
 
     def xadd(self, client: Any, ledger: int | None = None, payload: bytes = b"payload") -> bytes:
         data = self.keys.data(self.ledger if ledger is None else ledger)
@@ -310,7 +310,7 @@ class TxnCoordinator(Node):
         return {k.decode(): int(v) for k, v in self.client.hgetall(self.keys.state).items()}
 
 
-def told(reply: Any) -> list[Any]:
+def decode_reply(reply: Any) -> list[Any]:
     return [
         Status(reply[0]),
         *(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value for value in reply[1:]),

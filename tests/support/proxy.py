@@ -53,7 +53,7 @@ class Proxy:
             writer.transport.abort()
 
     async def refuse(self) -> None:
-        """Stops listening, so that nobody can connect, and breaks what there is."""
+        """Stops listening and breaks the existing connections."""
         assert self._server is not None
         self._server.close()
         self.cut()

@@ -3,7 +3,7 @@
     tests ── a pipe: "process 4711", "folder /tmp/x/data" ──→ reaper
       ✗ done, or killed: the kernel closes the pipe ────────→ it ends what is left, by pid, and goes
 
-A process is held by a descriptor where the system has them, so that a number that was given to somebody else since is
+A process is held by a descriptor where the system has them, so that a number that was reused since is
 not taken for it.  A folder stands for the embedded server in it, which outlives its broker on purpose.
 """
 
@@ -34,7 +34,7 @@ def ends_with_us(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> No
 
 
 def server_ends_with_us(data_dir: Path) -> None:
-    """The embedded server of this folder, whoever starts it and when."""
+    """The embedded server of this folder, whichever process starts it."""
     _tell(f"folder {data_dir.expanduser().resolve()}")
 
 

@@ -25,7 +25,7 @@ from tests.support.broker import eventually, one, values_of
 
 HOUR_MS = 3_600_000
 PATIENCE_S = 20.0  # until something that happens by itself must have happened
-LATE_MS_MAX = 5_000  # a busy machine is given this; what nobody wakes up for is looked for every ten seconds only
+LATE_MS_MAX = 5_000  # for a busy machine; without a wake-up, polls run only every ten seconds
 BUCKETS: dict[str, Any] = {
     "delayed_delivery_min_index_count_per_bucket": 20,
     "delayed_delivery_max_indexes_per_segment": 5,
@@ -185,7 +185,7 @@ class ScheduledTopic:
         return {bucket.snapshot for bucket in await self.buckets(partition)}
 
     async def damage(self, bucket: Bucket, field: int, data: bytes | None = b"damaged", partition: int = 0) -> None:
-        """field: 0 metadata, n segment n.  data None: it is gone.  A broker that has read it before is not told."""
+        """field: 0 metadata, n segment n.  data None: it is gone.  A broker that has read it before gets no notice."""
         index = await self.index(partition)
         key, slot = index.scripts.delay.snapshot(bucket.snapshot), index.scripts.keys.state
         if data is None:

@@ -1,4 +1,4 @@
-"""A broker that asks everybody who they are, with a Kafka listener, and clients of it that have logged in.
+"""A broker with authentication and a Kafka listener, and clients of it that have logged in.
 
 async with secured(url, prefix) as world:
     admin, ada = await world.client("root"), await world.client("ada")     root is a super user

@@ -1,6 +1,6 @@
 """Who there is in the security matrix, and the ground they stand on: one broker with both doors.
 
-nobody    no rules                         member    reads orders, as g-rest, g-kafka and g-note; tx-member is its own
+stranger  no rules                         member    reads orders, as g-rest, g-kafka and g-note; tx-member is its own
 reader    reads orders                     prefixed  reads and writes ord*, reads as g-*, tx-pre* are its own
 writer    writes orders; tx-writer         admin     everything, by rules
 denied    everything, by rules, and a DENY for all there is on the ground
@@ -45,7 +45,7 @@ _EVERYTHING: list[Given] = [
     *[(ALLOW, Op.ALL, kind, EXACT, "*") for kind in (TOPIC, GROUP, TXN)],
 ]
 RULES: dict[str, list[Given]] = {
-    "nobody": [],
+    "stranger": [],
     "reader": [(ALLOW, Op.READ, TOPIC, EXACT, "orders")],
     "writer": [(ALLOW, Op.WRITE, TOPIC, EXACT, "orders"), (ALLOW, Op.WRITE, TXN, EXACT, "tx-writer")],
     "member": [
@@ -74,8 +74,8 @@ RULES: dict[str, list[Given]] = {
     ],
     ROOT: [],
 }
-EVERYBODY = frozenset(RULES)
-NOBODY = frozenset[str]()
+ALL_USERS = frozenset(RULES)
+NO_USERS = frozenset[str]()
 
 
 class Ground:

@@ -220,7 +220,7 @@ async def describes_group(g: Ground) -> int:
 
 
 async def describes_consumers(g: Ground) -> int:
-    """Of a group that root is in, so that there are topics to be told."""
+    """Of a group that root is in, so that the reply contains topics."""
     user, g.user = g.user, ROOT
     asked = ConsumerGroupHeartbeatRequest(
         "g-new", "root", rebalance_timeout_ms=60_000, topic_partitions=[], subscribed_topic_names=["orders"]

@@ -87,10 +87,10 @@ def with_another_s(method: str, path: str, body: Body | None = None) -> Way:
 
     async def way(g: Ground) -> httpx.Response:
         txn = await _begun(g, ROOT)
-        told = {key: txn if value == "TXN" else value for key, value in (body or {}).items()}
-        if "transactions" in told:
-            told["transactions"] = [txn]
-        answer = await g.rest(method, path.replace("TXN", txn), told if method == "POST" else None)
+        body_sent = {key: txn if value == "TXN" else value for key, value in (body or {}).items()}
+        if "transactions" in body_sent:
+            body_sent["transactions"] = [txn]
+        answer = await g.rest(method, path.replace("TXN", txn), body_sent if method == "POST" else None)
         await g.rest("POST", f"/v1/transactions/{txn}:abort", {}, ROOT)
         return answer
 

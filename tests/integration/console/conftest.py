@@ -1,4 +1,4 @@
-"""A broker that asks nobody who they are, with somebody who visits its console; and a world of those who are asked."""
+"""A broker without authentication and a visitor of its console; and a world with authentication."""
 
 from __future__ import annotations
 

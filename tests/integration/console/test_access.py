@@ -114,7 +114,7 @@ async def test_a_user_logs_in_with_the_password_kafka_clients_have(world):
     assert answer.headers["location"] == "/console/topics"
     assert (await browser.get("/topics")).status_code == 200
     await world.broker.scram_credentials.add(ROOT, "another")
-    assert (await browser.get("/topics")).status_code == 303, "whoever knew the password before is out"
+    assert (await browser.get("/topics")).status_code == 303, "the session of the old password has ended"
     await browser.get("/login")
     await browser.post("/login", user=ROOT, password="another")
     assert (await browser.get("/topics")).status_code == 200
@@ -174,11 +174,11 @@ async def test_pages_show_what_their_visitor_may_see(world):
 async def test_every_act_is_refused_without_the_right_to_it(world):
     txn = await fill(world.broker)
     browser = ConsoleBrowser(world.http)
-    await browser.log_in(await world.token("nobody"))
+    await browser.log_in(await world.token("unauthorized"))
     await browser.get("/topics")
     form: dict[str, Any] = {
         "name": "orders", "topic": "orders", "value": "x", "confirm": "abort", "id": str(txn), "to": "latest",
-        "at": "2100-01-01", "principal": "User:nobody", "operation": "ALL", "resource": "TOPIC", "password": "p",
+        "at": "2100-01-01", "principal": "User:unauthorized", "operation": "ALL", "resource": "TOPIC", "password": "p",
     }  # fmt: skip
     for path in ACTIONS:
         sent = {**form, "id": "0:0.0"} if path.startswith("scheduled") else form

@@ -47,10 +47,10 @@ async def test_pages_have_the_forms_that_their_visitor_may_send(world):
 
 
 async def test_the_menu_has_the_pages_that_its_visitor_may_see(world):
-    root, nobody = await browser_of(world, ROOT), await browser_of(world, "nobody")
+    root, unauthorized = await browser_of(world, ROOT), await browser_of(world, "unauthorized")
     assert 'href="/console/access"' in (await root.get("")).text
-    assert 'href="/console/access"' not in (await nobody.get("")).text
-    overview = (await nobody.get("")).text
+    assert 'href="/console/access"' not in (await unauthorized.get("")).text
+    overview = (await unauthorized.get("")).text
     assert 'href="/console/topics"' in overview
     assert 'href="/console/brokers"' not in overview
     assert "There are no topics that you may describe" in overview

@@ -90,7 +90,7 @@ async def test_a_refresh_costs_redis_what_is_shown(many, broker, browser):
         await browser.get("/topics")
         assert counted <= 2 * ROWS_MAX + 20
         counted = 0
-        await asyncio.sleep(2.1)  # a look serves everybody for two seconds
+        await asyncio.sleep(2.1)  # a snapshot is shared for two seconds
         await browser.get("")
         assert 4 * TOPICS <= counted <= 4 * TOPICS + 60
     finally:

@@ -25,7 +25,7 @@ def pages(txn: TxnId) -> list[str]:
     """Every page, with what it takes."""
     taken = {
         "topic": "?name=orders&show=all", "transaction": f"?id={txn}", "scheduled": "?topic=orders",
-        "subscription": "?topic=orders&name=billing/eu", "group": "?name=nobody",
+        "subscription": "?topic=orders&name=billing/eu", "group": "?name=unknown",
     }  # fmt: skip
     return [path + taken.get(path, "") for path in PAGES]
 

@@ -1,4 +1,4 @@
-"""Records on a topic's page: the newest are the newest, what is there is found, and what was not looked at is told."""
+"""Records on a topic's page: newest first, search, and a note on what was not searched."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ async def test_a_topic_names_three_of_the_transactions_that_its_readers_wait_for
     holding = (await visitor.get(TOPIC)).json()["holding"]
     assert [(each["partition"], each["first_offset"]) for each in holding] == [(n, 0) for n in range(5)]
     page = (await visitor.get("/topic?name=orders")).text
-    told = re.search(r"read_committed consumers are blocked by(.*?)</p>", page, re.S)
-    assert told is not None
-    assert told[1].count("<a") == 3
-    assert "and 2 more transactions" in told[1]
+    warning = re.search(r"read_committed consumers are blocked by(.*?)</p>", page, re.S)
+    assert warning is not None
+    assert warning[1].count("<a") == 3
+    assert "and 2 more transactions" in warning[1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from redis_ledger.errors import (
 from redis_ledger.groups.consumer_member import Heartbeat, HeartbeatResult
 from tests.support.consumer_group import (
     MEMBERS_MAX,
-    NOBODY_OWNS,
+    OWNS_NOTHING,
     REBALANCE_MS,
     World,
     joining,
@@ -40,7 +40,7 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_share(world):
     # Given a member with all four partitions
     world.join("a", "t")
     # When another comes, it is given none yet
-    assert world.join("b", "t") == HeartbeatResult("b", 2, NOBODY_OWNS)
+    assert world.join("b", "t") == HeartbeatResult("b", 2, OWNS_NOTHING)
     # and the first gets what it may keep, in its old epoch
     answer = world.beat("a", 1, slices(t=range(4)))
     assert answer.epoch == 1
@@ -79,7 +79,7 @@ def test_an_assignment_is_told_only_when_it_is_news_or_everything_was_said(world
 
 
 def test_a_member_without_topics_is_a_member_all_the_same(world):
-    assert world.join("a") == HeartbeatResult("a", 1, NOBODY_OWNS)
+    assert world.join("a") == HeartbeatResult("a", 1, OWNS_NOTHING)
     assert world.state == "Stable"
 
 
@@ -113,8 +113,8 @@ def test_a_subscription_that_changes_moves_the_member_to_other_topics():
     world = World(t=2, u=2)
     world.join("a", "t")
     answer = world.beat("a", 1, slices(t=[0, 1]), names=("u",))
-    assert answer == HeartbeatResult("a", 1, NOBODY_OWNS)
-    assert world.beat("a", 1, NOBODY_OWNS) == HeartbeatResult("a", 2, slices(u=[0, 1]))
+    assert answer == HeartbeatResult("a", 1, OWNS_NOTHING)
+    assert world.beat("a", 1, OWNS_NOTHING) == HeartbeatResult("a", 2, slices(u=[0, 1]))
 
 
 def test_partitions_that_are_added_are_noticed_at_the_next_heartbeat(world):
@@ -132,27 +132,27 @@ def test_topics_nobody_subscribes_to_change_nothing(world):
 def test_a_topic_that_is_deleted_has_to_be_given_up(world):
     world.join("a", "t", "u")
     world.topics = topics(u=1)
-    assert world.beat("a", 1, slices(t=range(4))) == HeartbeatResult("a", 1, NOBODY_OWNS)
-    assert world.beat("a", 1, NOBODY_OWNS) == HeartbeatResult("a", 2, slices(u=[0]))
+    assert world.beat("a", 1, slices(t=range(4))) == HeartbeatResult("a", 1, OWNS_NOTHING)
+    assert world.beat("a", 1, OWNS_NOTHING) == HeartbeatResult("a", 2, slices(u=[0]))
 
 
 def test_a_regular_expression_takes_in_topics_that_come_later():
     world = World(orders_1=1, payments=1)
-    world.send(Heartbeat("a", 0, rebalance_ms=1, regex="orders_.*", owned=NOBODY_OWNS))
+    world.send(Heartbeat("a", 0, rebalance_ms=1, regex="orders_.*", owned=OWNS_NOTHING))
     world.topics = topics(orders_1=1, orders_2=1, payments=1, reorders_3=1)
     assert world.beat("a", 1) == HeartbeatResult("a", 2, slices(orders_1=[0], orders_2=[0]))
 
 
 def test_names_and_expression_add_up():
     world = World(a1=1, b=1, c=1)
-    answer = world.send(Heartbeat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=NOBODY_OWNS))
+    answer = world.send(Heartbeat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=OWNS_NOTHING))
     assert answer.assigned == slices(a1=[0], b=[0])
     assert world.beat("m", 1, slices(a1=[0], b=[0]), regex="").assigned == slices(b=[0])
 
 
 def test_an_expression_that_cannot_be_used_changes_nothing(world):
     with pytest.raises(InvalidRegex):
-        world.send(Heartbeat("a", 0, rebalance_ms=1, regex="(", owned=NOBODY_OWNS))
+        world.send(Heartbeat("a", 0, rebalance_ms=1, regex="(", owned=OWNS_NOTHING))
     assert world.group.members == {}
     assert world.state == "Empty"
 

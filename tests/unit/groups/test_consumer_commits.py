@@ -14,7 +14,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.groups.consumer_member import Heartbeat, check
 from tests.support.consumer_group import (
-    NOBODY_OWNS,
+    OWNS_NOTHING,
     World,
     joining,
     shared,
@@ -117,7 +117,9 @@ def test_a_heartbeat_that_can_never_work_is_refused(beat: Heartbeat, error: type
 def test_a_group_says_how_it_is_doing():
     world = World(t=2)
     world.send(
-        Heartbeat("a", 0, "i", "r", 9, ("z", "t"), "t.*", "range", NOBODY_OWNS, client_id="app", client_host="10.0.0.1")
+        Heartbeat(
+            "a", 0, "i", "r", 9, ("z", "t"), "t.*", "range", OWNS_NOTHING, client_id="app", client_host="10.0.0.1"
+        )
     )
     described = world.group.describe()
     assert (described.state, described.epoch, described.assignor) == ("Stable", 1, "range")
