@@ -30,9 +30,9 @@ class Dying(NamedTuple):
             return write(piece)
         finish = SegmentWriter.finish
 
-        def dies(writer: SegmentWriter) -> None:
+        def dies(writer: SegmentWriter, *, left_out: int = 0) -> None:
             if self.point == "written":
-                finish(writer)
+                finish(writer, left_out=left_out)
             else:
                 writer._write_group()
             Path(self.note).touch()
