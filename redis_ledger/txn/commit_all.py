@@ -1,13 +1,13 @@
-"""Several transactions of one coordinator that are committed in one step, and at most once for each number of a name.
+"""Commits several transactions of one coordinator in one step, at most once for each number of a name.
 
     worker 1   begin(together="nightly") ─ write ┬─▶ commit all of these, once ("nightly", 17) ─▶ COMMITTING, 17 kept
     worker 2   begin(together="nightly") ─ write ┘
-    worker 2'  begin(together="nightly") ─ write      left out: aborted by whoever drives, or by its timeout
+    worker 2'  begin(together="nightly") ─ write      left out: aborted by the driver or by its timeout
 
-A job that is done in numbered steps, each by many workers of which some fail, run twice or come back from the dead,
-gives every attempt a transaction of its own.  Who drives it commits the winners: either all are open and the decision
-is in the log for all of them, with the number, or nothing changes.  A step that is done again finds its number.
-The name says where: its transactions and its number are all at the one coordinator it hashes to.
+A job with numbered steps runs each step on many workers, some of which fail or run twice.  Every attempt has its own
+transaction, and the driver commits the successful ones: either all of them are open and are committed together with
+the number, or nothing changes.  A repeated step finds its number.  The transactions and the number are stored at the
+coordinator that the name hashes to.
 Source: lua/include/commit_all.lua; docs/decisions/0013.
 """
 
@@ -29,26 +29,26 @@ from redis_ledger.txn.transactional_ids import TransactionalIds
 TRANSACTIONS_MAX = 500  # in one step: Redis does nothing else for its duration, some 7 ms
 NUMBER_MAX = 2**53  # beyond it Lua loses digits
 NAME_LENGTH_MAX = 1_000
-MARK = "="  # begins the names that are kept here, among the transactional ids
+MARK = "="  # begins the names that are stored with the transactional ids
 
 
 class CommitNumber(NamedTuple):
-    """The number of a step, under the name of what it is a step of."""
+    """The number of a step, and the name of its job."""
 
     name: str
     number: int
 
 
 class CommitAllResult(NamedTuple):
-    """decisions: of all that were committed, to be carried; None when a number as high was committed before, which is
-    `number` then, and nothing was committed now."""
+    """decisions: of all committed transactions, to be applied; None if nothing was committed because `number`, which is
+    as high or higher, was committed before."""
 
     decisions: list[Decision] | None
     number: int | None
 
 
 class StoredNumber(NamedTuple):
-    """A name's highest number, and when it was committed."""
+    """The highest committed number of a name, and its time."""
 
     name: str
     number: int
@@ -60,21 +60,21 @@ class CommitAll:
         self._store, self._coordinators, self._identities = store, coordinators, identities
 
     def coordinator(self, name: str) -> Coordinator:
-        """Where the transactions of this name are begun, and its number is kept.  Raises InvalidRequest."""
+        """The coordinator of the name's transactions and number.  Raises InvalidRequest."""
         if not 1 <= len(name) <= NAME_LENGTH_MAX:
             raise InvalidRequest(f"The name has {len(name)} characters; it can have 1 to {NAME_LENGTH_MAX}.")
         return self._identities.coordinator(name)
 
     async def commit(self, txns: Sequence[TxnId], once: CommitNumber | None) -> CommitAllResult:
-        """The decision is in the log for all of them when this returns; a repeated call gets the same answer.
-        Raises, for the first that cannot be committed, what a commit of it raises; InvalidRequest, RequestTooLarge."""
+        """Returns when the decision is logged for all of them; a repeated call gets the same result.  Raises the error
+        of the first that cannot be committed; InvalidRequest, RequestTooLarge."""
         coordinator = self._place(txns, once)
         subject, number = (MARK, "-") if once is None else (MARK + encode_name(once.name), str(once.number))
         rest = " ".join([number, *(str(txn.serial) for txn in txns)])
         return decode(txns, once, await coordinator.submit("commit_all", subject, rest))
 
     async def number(self, name: str) -> int | None:
-        """The highest number that was committed under the name; None: none, or too long ago."""
+        """The highest committed number of the name; None if there is none or it has expired."""
         coordinator = self.coordinator(name)
         command = ("HGET", coordinator.keys.ids, MARK + encode_name(name))
         row = await self._store.command(*command, key=coordinator.keys.state)
@@ -101,11 +101,11 @@ class CommitAll:
         """The coordinator of all of them.  Raises InvalidRequest, RequestTooLarge, CoordinatorNotFound."""
         if len(txns) > TRANSACTIONS_MAX:
             raise RequestTooLarge(
-                f"{len(txns)} transactions were named, and {TRANSACTIONS_MAX} can be committed together; nothing was."
+                f"{len(txns)} transactions exceed the maximum of {TRANSACTIONS_MAX} in one step; nothing was committed."
             )
         if once is None:
             if not txns:
-                raise InvalidRequest("There is nothing to do; give transactions, or once, or both.")
+                raise InvalidRequest("Give transactions, or once, or both.")
             coordinator = self._coordinators.of(txns[0])
         else:
             if not 0 <= once.number <= NUMBER_MAX:

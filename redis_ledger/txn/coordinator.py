@@ -1,11 +1,11 @@
 """Transaction coordinators: their state is in Redis, so any broker serves any of them at once.
 
 One script call carries the operations of many transactions and writes one log entry for all of them (group commit,
-PIP-160).  A coordinator has one call in flight at a time; what arrives meanwhile leaves in the next.  A call carries
-the broker's name and a number, and the script remembers its last answer to each broker, so a call whose reply was lost
-is simply sent again.
+PIP-160).  A coordinator has one call in flight at a time; later operations wait for the next.  A call carries the
+broker's name and a number, and the script stores its last reply to each broker, so a call whose reply was lost can be
+sent again.
 
-New transactions go to one coordinator until a call with a begin has left, then to the next: that spreads them evenly
+New transactions go to one coordinator until a call with a begin has left, then to the next.  This spreads them evenly
 and still fills the batches.  Source: PIP-31, PIP-160; docs/decisions/0003.
 """
 
@@ -45,8 +45,8 @@ BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets it
 
 
 class Participant(NamedTuple):
-    """A partition that a transaction writes to, or one of its subscriptions that it acknowledges on.  The topic id
-    tells a topic that was deleted and made again apart: its old self counts as done."""
+    """A partition that a transaction writes to, or a subscription on it that the transaction acknowledges.  A topic
+    that was deleted and created again has another id; participants with the old id count as done."""
 
     topic: str
     topic_id: str
@@ -65,7 +65,7 @@ class Participant(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """Whose transaction it is, when a Kafka client began it under a transactional id."""
+    """The producer of a transaction that a Kafka client began with a transactional id."""
 
     id: int
     epoch: int
@@ -81,9 +81,9 @@ class Producer(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What has been decided and whom it concerns.  watermark: every transaction of this coordinator up to it has
-    ended (-1: none).  participants is empty when the transaction has ended.  producer: of a Kafka client's
-    transaction.  has_more: there are further participants, which Coordinators.whole reads."""
+    """The decision on a transaction, and its participants (none if it has ended).  watermark: every transaction of this
+    coordinator up to it has ended (-1: none).  producer: of a Kafka client's transaction.  has_more: there are further
+    participants; Coordinators.whole reads them."""
 
     txn: TxnId
     state: TxnState
@@ -108,7 +108,8 @@ class Decision(NamedTuple):
 
 
 class TransactionRecord(NamedTuple):
-    """A transaction as its coordinator keeps it.  ended_ms: 0 while it has not.  has_more: participants are missing."""
+    """A transaction as its coordinator stores it.  ended_ms: 0 until it has ended.  has_more: some participants are
+    missing."""
 
     txn: TxnId
     state: TxnState
@@ -127,7 +128,7 @@ _ENDED = {"C": TxnState.COMMITTED, "A": TxnState.ABORTED, "T": TxnState.ABORTED}
 
 
 class Coordinators:
-    """All coordinators."""
+    """The transaction coordinators of the cluster."""
 
     def __init__(self, store: Store, broker: str, config: Config, clock: Clock) -> None:
         self._store, self._broker, self._config, self._clock = store, broker, config, clock
@@ -135,7 +136,7 @@ class Coordinators:
         self._turn = 0
 
     async def refresh(self) -> None:
-        """Makes the coordinators that are configured; there may be more, made by another broker, and never fewer."""
+        """Creates the configured coordinators.  There may be more, created by another broker, but never fewer."""
         keys = CatalogKeys(self._store.prefix)
         held = int(await self._store.command("HGET", keys.state, "coordinators", key=keys.state) or 0)
         count = max(held, self._config.coordinators)
@@ -196,7 +197,7 @@ class Coordinators:
             return txn, found
         raise TooManyTransactions(
             f"Coordinator {coordinator.number} has {self._config.max_active_transactions_per_coordinator} open "
-            "transactions, as many as it may have; try again when some have ended."
+            "transactions, which is the maximum; try again when some have ended."
         )
 
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
@@ -220,14 +221,15 @@ class Coordinators:
         return self._decision(txn, reply)
 
     async def whole(self, decision: Decision) -> Decision:
-        """The decision with all of its participants.  A decided transaction gets no more of them."""
+        """The decision with all participants.  A decided transaction accepts no new ones."""
         if not decision.has_more:
             return decision
         further = await self._further(decision.txn)
         return decision._replace(participants=decision.participants + further, has_more=False)
 
     def done(self, txn: TxnId, *, lazy: bool = True) -> asyncio.Future[Reply]:
-        """All participants are done: COMMITTED or ABORTED.  Nobody need await it: if it is lost the sweep does it."""
+        """Marks the transaction COMMITTED or ABORTED; all participants are done.  Awaiting it is optional: the sweep
+        repeats a lost call."""
         return self.of(txn).submit("complete", txn.serial, lazy=lazy)
 
     async def get(self, txn: TxnId) -> TransactionRecord:
@@ -241,7 +243,7 @@ class Coordinators:
             return await self._whole(_record(txn, row.decode()))
         if ended:
             return _ended(txn, ended.decode())
-        raise TransactionNotFound(f"Transaction {txn} is not known, or ended too long ago to be remembered.")
+        raise TransactionNotFound(f"Transaction {txn} is unknown, or ended too long ago.")
 
     async def live(self, coordinator: Coordinator, count: int = 1000) -> list[TransactionRecord]:
         """The oldest live transactions of a coordinator."""
@@ -266,7 +268,7 @@ class Coordinators:
         return [_ended(TxnId(coordinator.number, int(serial)), row.decode()) for serial, row in pairs if row]
 
     async def due(self, coordinator: Coordinator, count: int = 100) -> tuple[list[TxnId], int | None]:
-        """Transactions somebody must act on now, and when the next one will be due (ms), if there is one."""
+        """Transactions that are due (expired or overdue), and the time in ms at which the next one is."""
         k = coordinator.keys
         command = ("ZRANGEBYSCORE", k.deadlines, 0, "+inf", "WITHSCORES", "LIMIT", 0, count)
         reply = await self._store.command(*command, key=k.state)
@@ -286,7 +288,7 @@ class Coordinators:
         return record._replace(participants=record.participants + further, has_more=False)
 
     async def _further(self, txn: TxnId) -> list[Participant]:
-        """Those that are not in the transaction's row."""
+        """Participants that are not in the transaction's row."""
         k, found = self.of(txn).keys, list[Participant]()
         after, end = f"[{txn.serial} ".encode(), f"({txn.serial}!".encode()  # ! follows the space
         while True:
@@ -307,12 +309,12 @@ class Coordinators:
 
 
 def encode_participants(participants: Sequence[Participant]) -> str:
-    """As operations name them."""
+    """Participants as the argument of an operation."""
     return " ".join([participant.text for participant in participants])
 
 
 def split_participants(participants: Sequence[Participant]) -> Iterator[Sequence[Participant]]:
-    """So many as one operation takes; none: one empty page."""
+    """Pages of participants, one for each operation; one empty page if there are none."""
     for first in range(0, len(participants) or 1, REGISTERED_AT_ONCE):
         yield participants[first : first + REGISTERED_AT_ONCE]
 
@@ -322,7 +324,7 @@ def _participants(words: Sequence[str]) -> list[Participant]:
 
 
 def step_nonce(nonce: str) -> str:
-    """The nonce of a step: its commit is remembered for as long as its Idempotency-Key, until its answer is stored."""
+    """The nonce of a step.  Its commit is stored as long as its Idempotency-Key, or until its response is stored."""
     return STEP + nonce
 
 
@@ -330,15 +332,13 @@ def refusal_error(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError
     """The exception for an operation that the script refused."""
     facts = {"transaction": str(txn)}
     if status == Status.TXN_NOT_FOUND:
-        return TransactionNotFound(f"Transaction {txn} is not known, or ended too long ago to be remembered.", **facts)
+        return TransactionNotFound(f"Transaction {txn} is unknown, or ended too long ago.", **facts)
     assert status == Status.TXN_STATUS, (status, fields)
     match fields:
         case ["ended", "C"] | ["C"]:
             return AlreadyCommitted(f"Transaction {txn} was committed.", **facts)
         case ["ended", "T"] | ["T"]:
-            return TransactionTimedOut(
-                f"Transaction {txn} ran past its timeout and was aborted; begin a new one.", **facts
-            )
+            return TransactionTimedOut(f"Transaction {txn} timed out and was aborted; begin a new one.", **facts)
         case ["ended", "A"] | ["A"]:
             return AlreadyAborted(f"Transaction {txn} was aborted; begin a new one.", **facts)
     return InvalidTxnStatus(f"Transaction {txn} is {' '.join(fields)}, which does not allow this.", **facts)

@@ -4,8 +4,8 @@
             08 ..                                  bare: one TransactionLogRecord, which can never begin with 0E
     live    "010010"                               a record is alive while its bit is 1
 
-Both kinds may stand in one log, whatever the switch says now.  A record whose transaction has ended is dead and is
-skipped, as a replay has to.  Source: PIP-160; requirements BW-07 to BW-10.
+Both kinds can be in one log, whatever the current setting.  A record whose transaction has ended is dead; readers skip
+it.  Source: PIP-160; requirements BW-07 to BW-10.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class UnsupportedVersion(Exception):
 
 
 class LiveRecord(NamedTuple):
-    """A record, and where it stands: number of the entry, position in it from 0."""
+    """A live record, with its entry number and its position in the entry from 0."""
 
     entry: int
     position: int
@@ -38,9 +38,7 @@ def decode(data: bytes) -> list[TransactionLogRecord]:
     if not data.startswith(MAGIC):
         return [TransactionLogRecord.FromString(data)]
     if data[2:4] != VERSION:
-        raise UnsupportedVersion(
-            f"A log entry is of version {int.from_bytes(data[2:4])}; this program reads version 1."
-        )
+        raise UnsupportedVersion(f"A log entry has version {int.from_bytes(data[2:4])}; this release reads version 1.")
     return list(TransactionLogEntry.FromString(data[4:]).records)
 
 

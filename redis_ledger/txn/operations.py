@@ -1,8 +1,8 @@
-"""One transaction coordinator, as one broker drives it: operations that arrive together travel in one script call.
+"""One transaction coordinator on one broker.  Concurrent operations share one script call.
 
-A call carries the broker's name and a number, and the script remembers its last answer to each broker, so a call whose
-reply was lost is simply sent again.  An operation that is more work than one call may do is answered "more", and goes
-out again until it is done.  Source: PIP-160; docs/decisions/0003.
+A call carries the broker's name and a number, and the script stores its last reply to each broker, so a call whose
+reply was lost can be sent again.  The reply to an operation that exceeds the work of one call is "more": it is sent
+again until it is done.  Source: PIP-160; docs/decisions/0003.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Operation(NamedTuple):
 
 
 class Coordinator:
-    """One coordinator, as one broker drives it."""
+    """Sends operations to one coordinator in batches."""
 
     def __init__(self, store: Store, number: int, broker: str, config: Config, clock: Clock) -> None:
         self.number = number
@@ -62,7 +62,7 @@ class Coordinator:
         self._store, self._config, self._clock = store, config, clock
         self._broker = broker
         self._calls = 0
-        self.following = 0  # no number from here on had been handed out when the newest reply of this broker was made
+        self.following = 0  # the next number to allocate, as of this broker's newest reply
         self._loop = asyncio.get_running_loop()
         batched = config.transaction_log_batched_write_enabled
         self._group: GroupCommit[_Operation] = GroupCommit(
@@ -85,8 +85,8 @@ class Coordinator:
         self._key_list = self.keys.all()
 
     async def forget(self, now_ms: int) -> int:
-        """Forgets outcomes and steps that need not be kept any more; how many.  For a coordinator where no transaction
-        ends: the others forget as they go."""
+        """Removes expired outcomes and steps and returns their number.  Needed where no transaction ends: each end
+        removes some too."""
         keep_ms, keep, _, _, _, steps_ms, steps = self._limits
         args, gone = (now_ms, FORGET_MAX, keep_ms, keep, steps_ms, steps), 0
         while True:
@@ -125,7 +125,7 @@ class Coordinator:
             for operation in operations:
                 if not operation.future.done():
                     operation.future.set_exception(error)
-                    operation.future.exception()  # a lazy operation has nobody who asks; the sweep does it again
+                    operation.future.exception()  # no caller awaits a lazy operation; the sweep repeats it
             return
         _, lowest, following, replies = done.result()
         self.following = max(self.following, int(following))

@@ -1,9 +1,9 @@
-"""Carrying a decision to the partitions it concerns.
+"""Applies a decision to the participating partitions.
 
-One call per partition ends any number of transactions there: marker, pending acks of its subscriptions, tombstone,
-watermark, all in one step.  Ends that arrive together travel together, partitions in parallel.  Everything is
-idempotent and fenced by the serial, so anybody may carry a decision again at any time.  A partition that is gone, or
-belongs to another incarnation of its topic, counts as done.  Source: PIP-31 "end transaction"; TS-07 to TS-09.
+One call per partition ends any number of transactions there: marker, pending acks of its subscriptions, tombstone and
+watermark in one step.  Concurrent ends share a call, and partitions end in parallel.  Every step is idempotent and
+fenced by the serial, so any broker can repeat a decision at any time.  A partition that was deleted, or belongs to
+another incarnation of its topic, counts as done.  Source: PIP-31 "end transaction"; TS-07 to TS-09.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from redis_ledger.txn.coordinator import Decision
 from redis_ledger.txn.states import TxnState
 
 END = Script.load("txn/end")
-MORE = b"more"  # the answer to an end that is more work than one call does: it goes out again
-KINDS_KEPT = 1_000  # subscriptions of a partition of which it is known whether they are Kafka groups
+MORE = b"more"  # the reply to an end that exceeds the work of one call: it is sent again
+KINDS_KEPT = 1_000  # subscriptions of a partition whose kind is cached
 
 
 class _End(NamedTuple):
@@ -37,7 +37,7 @@ class _End(NamedTuple):
 
 
 class _PartitionEnds:
-    """The ends on their way to one partition."""
+    """Sends the ends of transactions to one partition in batches."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class _PartitionEnds:
         on_marker: Callable[[LogEntry], None],
     ) -> None:
         self._store, self._clock, self._on_marker = store, clock, on_marker
-        self.has_scheduled = False  # whether some batches that transactions had scheduled wait to be settled
+        self.has_scheduled = False  # whether scheduled batches of ended transactions are left to settle
         self._topic_id = topic_id
         self._keys = PartitionKeys(store.prefix, topic, number)
         self._tombstone_ms = config.tombstone_ms
@@ -59,12 +59,13 @@ class _PartitionEnds:
             self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(self._keys.state)
         )
 
-    def knows(self, names: Sequence[str]) -> bool:
-        """Of all of these whether they are Kafka groups."""
+    def has_kinds(self, names: Sequence[str]) -> bool:
+        """Whether the kind of each of these subscriptions is cached."""
         return all(name in self._is_group for name in names)
 
-    async def learn(self, names: Sequence[str]) -> None:
-        """Which of these are Kafka groups: they have two keys of six, and a key that is absent must not be named."""
+    async def read_kinds(self, names: Sequence[str]) -> None:
+        """Caches which of these are Kafka groups.  A group has two of the six keys, and an absent key must not be
+        named."""
         unknown = [name for name in names if name not in self._is_group]
         if not unknown:
             return
@@ -98,7 +99,7 @@ class _PartitionEnds:
 
     def _settle(self, ends: list[_End], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
-        if error is None and done.result()[0] == Status.STALE:  # a group's name is now that of a subscription
+        if error is None and done.result()[0] == Status.STALE:  # the name of a group now belongs to a subscription
             self._is_group.clear()
             for end in ends:
                 self.group.add(end)
@@ -128,8 +129,8 @@ class _PartitionEnds:
 
 
 class Participants:
-    """Carries decisions for one broker.  on_marker: told of every marker written: topic, topic id, partition, entry.
-    after: awaited for partitions (topic, topic id, number) where an ended transaction had scheduled records."""
+    """Applies decisions.  on_marker: called with topic, topic id, partition and entry of every marker.
+    after: awaited for each partition (topic, topic id, number) where an ended transaction had scheduled records."""
 
     def __init__(
         self,
@@ -145,15 +146,15 @@ class Participants:
         self._loop = asyncio.get_running_loop()
 
     async def end(self, decision: Decision) -> None:
-        """Returns when every participant is done.  Raises the first failure after all were tried: the caller, or the
-        sweep, carries the decision again."""
+        """Returns when every participant is done.  Raises the first failure after all were tried; the caller or the
+        sweep then repeats the decision."""
         places: dict[tuple[str, str, int], list[str]] = {}
         for participant in decision.participants:
             names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
             if participant.subscription is not None:
                 names.append(participant.subscription)
         ends: list[Awaitable[int]] = [
-            (self._end_one if self._at(place).knows(names) else self._learn_and_end)(place, decision, names)
+            (self._end_one if self._at(place).has_kinds(names) else self._read_kinds_and_end)(place, decision, names)
             for place, names in places.items()
         ]
         if len(ends) == 1:
@@ -179,9 +180,9 @@ class Participants:
             )
         return ends
 
-    async def _learn_and_end(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> int:
-        """Of one partition, so that one that cannot be reached holds up no other."""
-        await self._at(place).learn(names)
+    async def _read_kinds_and_end(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> int:
+        """Ends one partition.  An unreachable partition delays no other."""
+        await self._at(place).read_kinds(names)
         return await self._end_one(place, decision, names)
 
     def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:

@@ -1,12 +1,11 @@
-"""Producer ids: handed out here, and recognized when a client names one.
+"""Allocation of producer ids, and validation of those that clients send.
 
-    coordinator 3   ... 4010  4011  4012 │ 4013 ...      4013: the next number, as this broker has last seen it
-                    below: any client may name it        from there on: look once, then refuse
+    coordinator 3   ... 4010  4011  4012 │ 4013 ...      4013: the next number, as of this broker's last reply
+                    below: accepted                      from there on: read once, then refused
 
-A client may name an id that was handed out, and none that may still be handed out: a batch written under it now would
-make the first batch of its later owner a duplicate.  No client may name the id of a request with an Idempotency-Key.
-A partition compares the owner of an id (lua/include/producers).  Source: KIP-98; docs/decisions/0022.
-"""
+A client may use an allocated id only.  A batch written with an id that is allocated later would make the first batch
+of its owner a duplicate.  No client may use the id of a request with an Idempotency-Key.  A partition compares the
+owner of an id (lua/include/producers).  Source: KIP-98; docs/decisions/0022."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ OWNER_DIGITS = 12
 
 @lru_cache(maxsize=10_000)
 def owner_of(principal: str) -> str:
-    """How a partition names who writes under a producer id."""
+    """The principal of a producer id, as partitions store it."""
     return hashlib.sha256(principal.encode()).hexdigest()[:OWNER_DIGITS]
 
 
@@ -32,24 +31,24 @@ class ProducerIds:
         self._turn = 0
 
     async def allocate(self) -> int:
-        """A fresh producer id."""
+        """A new producer id."""
         coordinator = self._coordinators.of(TxnId(self._turn % len(self._coordinators), 0))
         self._turn += 1
         reply = await coordinator.submit("allocate", "")
         return TxnId(coordinator.number, int(reply.fields[0])).producer_id
 
     async def allocate_keyed(self) -> int:
-        """A fresh one that no client can write under."""
+        """A new producer id that no client can use."""
         return keyed(await self.allocate())
 
     async def check(self, producer_id: int) -> None:
-        """Raises InvalidProducerId for an id that no client may name.  A look at memory for an id that was handed out
-        before the newest reply of its coordinator, else one round trip."""
+        """Raises InvalidProducerId for an id that clients may not use.  Costs a round trip only for an id that was
+        allocated after the newest reply of its coordinator."""
         if producer_id == NO_PRODUCER or self._is_known(producer_id):
             return
-        if producer_id >= 0 and not is_keyed(producer_id) and await self._was_handed_out(producer_id):
+        if producer_id >= 0 and not is_keyed(producer_id) and await self._is_allocated(producer_id):
             return
-        raise InvalidProducerId(f"Producer id {producer_id} was never handed out; get one with InitProducerId.")
+        raise InvalidProducerId(f"Producer id {producer_id} was never allocated; get one with InitProducerId.")
 
     def _is_known(self, producer_id: int) -> bool:
         at = TxnId.of_producer(producer_id)
@@ -57,8 +56,8 @@ class ProducerIds:
             return False
         return at.serial < self._coordinators.of(at).following
 
-    async def _was_handed_out(self, producer_id: int) -> bool:
-        """Takes the next number: those below it are not handed out any more."""
+    async def _is_allocated(self, producer_id: int) -> bool:
+        """Allocates the next number: lower ones cannot be allocated later."""
         at = TxnId.of_producer(producer_id)
         if at.coordinator >= len(self._coordinators):
             await self._coordinators.refresh()  # another broker may have more

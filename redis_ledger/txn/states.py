@@ -1,11 +1,11 @@
-"""The states of a transaction, and the one table that says what each request means in each.
+"""The states of a transaction, and the table of its transitions.
 
     OPEN ──commit──▶ COMMITTING ──done──▶ COMMITTED
       └──abort, timeout──▶ ABORTING ──done──▶ ABORTED
 
-A pair that is absent is an error; a pair that maps to itself is a retry, answered as it was the first time.  COMMITTING
-and ABORTING are the point of no return: from there the outcome is certain, whoever dies.  `lua/txn/apply.lua` acts by
-this table; tests compare the two cell by cell.  Source: PIP-31 (TxnStatus, END_TXN), requirements TS-01 and TS-05.
+A missing pair is an error; a pair that maps to itself is a retry and gets the first reply.  COMMITTING and ABORTING
+are the point of no return: the outcome stands even if the broker dies.  `lua/txn/apply.lua` follows this table, and
+tests compare the two cell by cell.  Source: PIP-31 (TxnStatus, END_TXN), requirements TS-01 and TS-05.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from enum import Enum
 
 
 class TxnState(Enum):
-    """The letter is what the coordinator's keys hold."""
+    """A state, with its letter in the coordinator's keys."""
 
     OPEN = "O"
     COMMITTING = "C"
     COMMITTED = "D"
     ABORTING = "A"
-    TIMING_OUT = "T"  # aborting, because it ran past its timeout
+    TIMING_OUT = "T"  # aborting after its timeout
     ABORTED = "B"
 
     @property
@@ -60,5 +60,5 @@ TRANSITIONS: dict[tuple[TxnState, TxnRequest], TxnState] = {
 
 
 def next_state(state: TxnState, request: TxnRequest) -> TxnState | None:
-    """The state after the request, or None when the state does not allow it."""
+    """The state after the request, or None if the request is not allowed."""
     return TRANSITIONS.get((state, request))

@@ -1,10 +1,10 @@
-"""Transactional ids: the identity a Kafka producer writes under, and the transaction that is open under it.
+"""Transactional ids: the producer id and epoch of each, and its open transaction.
 
     transactional id ─ hash ─▶ coordinator ─▶ (number, epoch) ─▶ serial of the open transaction
 
-(producer id, epoch) does not name a transaction, the serial does: this is where one becomes the other.  A new
-producer of the same id raises the epoch, which fences the old one and aborts what it left open; producers that speak
-transaction.version 2 get another epoch at every end.  Requests that are repeated get the same answer.
+Maps producer id and epoch to the serial of a transaction.  A new producer of the same id raises the epoch, which fences
+the old producer and aborts its open transaction.  Producers with transaction.version 2 get a new epoch at every end.
+A repeated request gets the same response.
 Source: KIP-98, KIP-360, KIP-890; lua/include/transactional_ids.lua.
 """
 
@@ -37,7 +37,7 @@ FOREIGN = "?"  # stands for a producer id of another coordinator: no identity ha
 
 
 class ProducerIdentity(NamedTuple):
-    """The producer's identity from now on, and the decision that is still to be carried, if there is one."""
+    """The current identity of a producer, and the decision that is still to be applied, if any."""
 
     producer_id: int
     epoch: int
@@ -45,8 +45,8 @@ class ProducerIdentity(NamedTuple):
 
 
 class TransactionalIdRecord(NamedTuple):
-    """A transactional id as stored.  txn: its last transaction.  decided: C or A, how its producer ended it; "-" not
-    yet."""
+    """A transactional id as stored.  txn: its last transaction.  decided: C or A, as its producer ended it; "-" if it
+    has not."""
 
     transactional_id: str
     producer_id: int
@@ -63,8 +63,8 @@ class TransactionalIds:
         self._spread = 0
 
     async def open(self) -> None:
-        """Transactional ids hash over a number of coordinators that is fixed at the first start, for ever: a few for
-        each primary, since what meets at one coordinator shares its calls."""
+        """Transactional ids hash over a fixed number of coordinators, stored at the first start: a few for each
+        primary, since transactions of one coordinator share its calls."""
         k = CatalogKeys(self._store.prefix)
         count = min(len(self._coordinators), COORDINATORS_PER_PRIMARY * self._store.primaries)
         await self._store.write_allow_oom("HSETNX", k.state, "identities", count)
@@ -75,10 +75,10 @@ class TransactionalIds:
         return self._coordinators.of(TxnId(number, 0))
 
     async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> ProducerIdentity:
-        """The identity from now on.  producer_id, epoch: the one the producer has; -1, -1 for a producer that begins.
+        """The new identity.  producer_id, epoch: the producer's current ones; -1, -1 for a new producer.
 
-        A new transactional id gets a fresh producer id whatever the request names.
-        Raises ProducerFenced if a known one has another identity now.
+        An unknown transactional id gets a new producer id in any case.
+        Raises ProducerFenced if a known one has another identity.
         """
         coordinator = self.coordinator(transactional_id)
         held = "- -"
@@ -90,21 +90,21 @@ class TransactionalIds:
     async def add(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
-        """Registers with the transaction that is open, and begins one if none is.
+        """Registers participants with the open transaction; begins one if there is none.
         Raises ProducerFenced, UnknownTransactionalId, TooManyTransactions."""
         return await self._named("add_by_id", transactional_id, producer_id, epoch, participants)
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
-        """The open transaction, if all of these are registered with it.  Raises InvalidTxnStatus besides."""
+        """The open transaction if all of these are registered with it, else raises InvalidTxnStatus."""
         return await self._named("verify_by_id", transactional_id, producer_id, epoch, participants)
 
     async def end(
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
     ) -> ProducerIdentity:
-        """Decides; the caller carries it.  bump: go on under the next epoch.  Raises InvalidTxnStatus for what
-        contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
+        """Decides the transaction; the caller applies the decision.  bump: return the next epoch.  Raises
+        InvalidTxnStatus if it contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
@@ -128,7 +128,7 @@ class TransactionalIds:
                 return found
 
     async def forget(self, coordinator: Coordinator, identity: TransactionalIdRecord) -> None:
-        """Unless it has been used since, or its last transaction is still under way."""
+        """Removes the id unless it was used since, or its last transaction has not ended."""
         number = TxnId.of_producer(identity.producer_id).serial
         rest = f"{number} {identity.epoch} {identity.used_ms}"
         await coordinator.submit("forget_id", encode_name(identity.transactional_id), rest)
@@ -136,15 +136,16 @@ class TransactionalIds:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _number(self, coordinator: Coordinator, transactional_id: str, producer_id: int, epoch: int) -> int:
-        """What a script may be given: it must never have to raise, for it works for others in the same call."""
+        """Validates the arguments: the script must not raise, since its call carries operations of other producers
+        too."""
         if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
             raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
         if not 0 <= epoch <= EPOCH_MAX:
-            raise StaleEpoch(f"{transactional_id!r}: {epoch} is no epoch; get one with InitProducerId.")
+            raise StaleEpoch(f"{transactional_id!r}: {epoch} is not a valid epoch; get one with InitProducerId.")
         txn = TxnId.of_producer(producer_id)
         if producer_id < 0 or txn.coordinator != coordinator.number:
             raise UnknownTransactionalId(
-                f"{transactional_id!r} has no producer id {producer_id}; get one with InitProducerId."
+                f"{transactional_id!r} does not have producer id {producer_id}; get its id with InitProducerId."
             )
         return txn.serial
 
@@ -188,7 +189,7 @@ def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> Ledge
     if status == Status.STALE_EPOCH:
         return ProducerFenced(f"{transactional_id!r}: the producer was fenced by epoch {fields[0]}; close it.")
     if status == Status.UNKNOWN_PRODUCER:
-        return UnknownTransactionalId(f"{transactional_id!r} has another producer id; get one with InitProducerId.")
+        return UnknownTransactionalId(f"{transactional_id!r} has another producer id; get its id with InitProducerId.")
     if status == Status.TOO_MANY:
         return TooManyTransactions()
     assert status == Status.TXN_STATUS, (status, fields)
@@ -196,7 +197,7 @@ def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> Ledge
         "none": "has no open transaction",
         "unregistered": "has not added this partition to its transaction",
         "C": "has committed its transaction",
-        "A": "has aborted its transaction, or it ran past its timeout",
+        "A": "has aborted its transaction, or it timed out",
     }
     return InvalidTxnStatus(f"{transactional_id!r} {said.get(fields[0], fields[0])}.")
 

@@ -148,7 +148,7 @@ async def test_what_makes_no_sense_is_refused_and_nothing_is_committed(broker):
     apart = next(f"job {n}" for n in range(100) if broker.transactions.together.coordinator(f"job {n}").number == other)
     with pytest.raises(InvalidRequest, match="is not at the coordinator"):
         await commit_all(txns, CommitNumber(apart, 1))
-    with pytest.raises(InvalidRequest, match="nothing to do"):
+    with pytest.raises(InvalidRequest, match="Give transactions"):
         await commit_all([])
     with pytest.raises(CoordinatorNotFound):
         await commit_all([TxnId(99, 0)])
