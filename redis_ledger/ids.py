@@ -110,7 +110,7 @@ class ScheduledId(NamedTuple):
 
     partition: int
     entry: int
-    index: int  # type: ignore[assignment]  # nobody asks an id for tuple.index
+    index: int  # type: ignore[assignment]  # tuple.index is not used
 
     def __str__(self) -> str:
         return f"{self.partition}:{self.entry}.{self.index}"

@@ -16,10 +16,10 @@ from redis_ledger.app.console.session import Session
 from redis_ledger.app.http.request import HttpResponse
 from redis_ledger.auth import tokens
 from redis_ledger.errors import AuthenticationFailed, MethodNotAllowed, Unauthenticated
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 HTML = b"text/html; charset=utf-8"
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 async def answer(request: ConsoleRequest, path: str) -> HttpResponse:
@@ -36,7 +36,7 @@ async def answer(request: ConsoleRequest, path: str) -> HttpResponse:
         principal, credential = await prove(request, form)
         proof = request.signer.proof(await credentials.verifier(request.http.broker, credential) or "")
     except (Unauthenticated, AuthenticationFailed):
-        _seldom.warning("a login to the console failed", peer=request.page_context().caller.host)
+        _limited_log.warning("a login to the console failed", peer=request.page_context().caller.host)
         return HttpResponse(401, _page(request, "Login failed. Check your input.").encode(), HTML)
     session = Session(principal, credential, proof, int(time.time()), secrets.token_hex(8))
     request.cookie = request.signer.set_cookie(request.signer.seal(session), is_https=request.is_https)

@@ -29,7 +29,7 @@ from redis_ledger.broker.client_memory import DEAF_S, ClientMemory
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 HEAD_BYTES_MAX = 65_536
 HEADERS_MAX = 100
@@ -40,7 +40,7 @@ SPARE_CONNECTIONS = 32  # above connections_max, for /livez; those above these a
 LIVE = b"/livez"
 TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
 
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class GuardedProtocol(CorkedProtocol):
         above = len(self.connections) - self._limits.connections_max
         if above > 0:
             self._is_spare = True
-            _seldom.warning("no more HTTP connections are taken", open=len(self.connections))
+            _limited_log.warning("no more HTTP connections are taken", open=len(self.connections))
         if above > SPARE_CONNECTIONS:
             metrics.http_refused.inc()
             transport.close()
@@ -235,7 +235,7 @@ class GuardedProtocol(CorkedProtocol):
     def _tell(self, reason: str) -> None:
         metrics.http_refused.inc()
         peer = self.client[0] if self.client else "unix"
-        _seldom.warning("an HTTP connection was closed", reason=reason, peer=peer)
+        _limited_log.warning("an HTTP connection was closed", reason=reason, peer=peer)
 
 
 _LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."

@@ -56,7 +56,7 @@ from redis_ledger.errors import (
     TransactionTimedOut,
 )
 from redis_ledger.telemetry import logs, metrics, tracing
-from redis_ledger.telemetry.series import Spread
+from redis_ledger.telemetry.series import HistogramSeries
 
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
 # What is only noted when it is done to somebody else's.
@@ -135,7 +135,7 @@ class Operation:
     _body: BodyReader = field(init=False, repr=False)
     _query: QueryReader = field(init=False, repr=False)
     _authorizer: Authorizer = field(init=False, repr=False)
-    _seconds: Spread = field(init=False, repr=False)
+    _seconds: HistogramSeries = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
 
     @property
@@ -158,7 +158,7 @@ class Operation:
         metrics.http_requests_running.inc()
         outcome = "gone"
         request = HttpRequest(services, scope, receive)
-        logs.asked.set(_logged_request((self, request, parameters)))
+        logs.current_request.set(_logged_request((self, request, parameters)))
         answer: HttpResponse | None = None
         try:
             if tracing.tracer is None:

@@ -19,7 +19,7 @@ from typing import Any
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.auth.certificates import WAYS, Named, named_by
 from redis_ledger.config import Config
-from redis_ledger.telemetry.logs import Seldom, get
+from redis_ledger.telemetry.logs import RateLimitedLog, get
 
 LOOK_EVERY_S = 1.0
 HANDSHAKE_S_MAX = 10.0  # then a handshake is given up
@@ -35,7 +35,7 @@ PLAIN = {
 }
 
 _log = get()
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class _Link(ssl.SSLObject):
@@ -52,7 +52,7 @@ class _Link(ssl.SSLObject):
                 reason = (
                     f"what came is not TLS ({reason}); a client that speaks plain text has to be given https or SSL"
                 )
-            _seldom.warning("a TLS handshake failed", door=getattr(self.context, "door", ""), reason=reason[:200])
+            _limited_log.warning("a TLS handshake failed", door=getattr(self.context, "door", ""), reason=reason[:200])
             raise
 
 

@@ -35,7 +35,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
 
@@ -78,7 +78,7 @@ class Maintenance:
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
-        self._seldom = Seldom(REMIND_S)
+        self._limited_log = RateLimitedLog(REMIND_S)
         self.swept = 0
 
     async def start(self) -> None:
@@ -152,7 +152,7 @@ class Maintenance:
                 self.swept += 1
                 await self._transactions.finish(decision)
         except LedgerError as error:
-            self._seldom.failed("an overdue transaction could not be ended yet", error, txn=str(txn))
+            self._limited_log.failed("an overdue transaction could not be ended yet", error, txn=str(txn))
         finally:
             del self._ending[txn]
 

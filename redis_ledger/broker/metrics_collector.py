@@ -26,7 +26,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 from redis_ledger.telemetry.series import Family
 from redis_ledger.txn.coordinator import Coordinators
 
@@ -34,7 +34,7 @@ FRESH_S, WAIT_S = 3.0, 1.0
 STALE_S = 60.0  # older values are removed: another broker has newer ones
 AT_ONCE = 128  # concurrent reads; Redis answers them in about a millisecond
 
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class PartitionOffsets(NamedTuple):
@@ -109,7 +109,7 @@ class MetricsCollector:
         try:
             await self.collect()
         except Exception as error:  # noqa: BLE001 - the previous values stay
-            _seldom.failed("metrics of Redis could not be collected; the previous values stay", error)
+            _limited_log.failed("metrics of Redis could not be collected; the previous values stay", error)
         else:
             self._collected_s = began
             metrics.overview_seconds.set(self._loop.time() - began)

@@ -1,4 +1,4 @@
-"""What goes into and comes out of the use cases: plain values, which every door translates to and from."""
+"""Arguments and results of the services: plain values, which REST and Kafka translate to and from."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 class NewRecord(NamedTuple):
-    """A record to be written.  partition None: chosen by the key (murmur2, as Kafka does), or one for all keyless
+    """A record to append.  partition None: chosen by the key (murmur2, as Kafka does), or one for all keyless
     records of the call.  timestamp_ms None: the broker's time.  deliver_at_ms (UTC) or deliver_after_ms (from receipt):
-    not to be seen before; one of them at most."""
+    not visible before; at most one of them."""
 
     key: bytes | None
     value: bytes | None
@@ -39,7 +39,7 @@ class ProducerSequence(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A record that waits to be delivered."""
+    """A delayed record that has been scheduled."""
 
     id: ScheduledId
     deliver_at_ms: int
@@ -57,8 +57,8 @@ class Appended(NamedTuple):
 
 
 class Scheduled(NamedTuple):
-    """A record that waits.  repeat: how it goes on after its next delivery, times_left of them, none after until_ms.
-    too_large: its batch was not decoded, so that only id and time are known."""
+    """A delayed record.  repeat: its recurrence, with times_left deliveries, none after until_ms.  too_large: its batch
+    was not decoded, so only id and due time are set."""
 
     id: ScheduledId
     deliver_at_ms: int
@@ -73,8 +73,8 @@ class Scheduled(NamedTuple):
 
 
 class DelayStats(NamedTuple):
-    """A partition's scheduled records.  loaded: entries in sorted sets; held: records of open transactions;
-    first_due_ms, last_due_ms: -1 when nothing waits."""
+    """Statistics of a partition's delayed records.  loaded: entries in sorted sets; held: records of open transactions;
+    first_due_ms, last_due_ms: -1 without any."""
 
     partition: int
     records: int
@@ -106,7 +106,7 @@ class Fetched:
     next_offset there is a batch that this reader gets; False if that is not so, or not known."""
 
     batches: list[FetchedBatch]
-    next_offset: int  # where to read on
+    next_offset: int  # where the next read begins
     start_offset: int
     stable_offset: int
     end_offset: int
@@ -131,7 +131,7 @@ class PartitionState:
 
 
 class PartitionProducer(NamedTuple):
-    """A producer as a partition knows it.  sequence: of its last record, -1 if it counts none; first_offset: where its
+    """A producer's state in a partition.  sequence: of its last record, -1 if it counts none; first_offset: where its
     open transaction begins."""
 
     producer_id: int
@@ -170,8 +170,8 @@ class Message(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Records first to last of a batch that is too large to decode, or damaged: they are not delivered, not shown.
-    error: why."""
+    """Records first to last of a batch that is too large to decode, or damaged: they are not delivered.
+    error: the reason."""
 
     partition: int
     first_offset: int
@@ -209,7 +209,7 @@ TransactionStatus = Literal["open", "committing", "committed", "aborting", "abor
 
 @dataclass(slots=True)
 class Transaction:
-    """status: where the transaction stands.  partitions, subscriptions: who takes part (absent once it has ended)."""
+    """partitions, subscriptions: its participants; empty once it has ended."""
 
     id: TxnId
     status: TransactionStatus
@@ -218,7 +218,7 @@ class Transaction:
     deadline_ms: int
     timed_out: bool = False
     owner: str = ""
-    principal: str = ""  # who began it, if that was asked
+    principal: str = ""  # that began it, with auth_required
     partitions: list[tuple[str, int]] = field(default_factory=list)
     subscriptions: list[tuple[str, int, str]] = field(default_factory=list)  # topic, partition, subscription
 
@@ -246,7 +246,7 @@ def never() -> bool:
 
 
 class ExecuteRecords(NamedTuple):
-    """may_create: whether the topic may be made, asked if it is not there."""
+    """may_create: whether a topic that does not exist may be created."""
 
     topic: str
     records: Sequence[NewRecord]

@@ -1,1 +1,1 @@
-"""What waits to be delivered: bucketed indexes over delay ledgers (PIP-195)."""
+"""Delayed delivery: bucketed indexes over delay ledgers (PIP-195)."""

@@ -1,12 +1,12 @@
-"""A sealed bucket at rest: its entries cut into segments by due time, and what each segment holds.
+"""Encodes the snapshot of a sealed bucket: its entries in segments by due time, and metadata of each segment.
 
     due        12:00 ········ 12:05 ········ 12:10 ················ 18:00
     segments   [ 1: 5 minutes ][ 2: 5000 entries ][ 3 ............. ][ 4: one ]
     metadata   of each: first and last due time, numbers, and a bitmap of its entries for each ledger
 
-Segments are loaded one after the other as time goes on, so memory holds one of a bucket, however large it is.  A row of
-a segment is an `Indexed`; rows lie in columns, at some four bytes a row.  What is damaged is noticed by its CRC-32C
-and is made again from the delay ledgers.  Bytes: proto/redis_ledger/v1/delay_bucket.proto.  Source: PIP-195, "bucket
+Segments are loaded one after the other, so memory holds one segment of a bucket of any size.  A row of a segment is an
+`Indexed`; rows are stored in columns, at some four bytes per row.  A CRC-32C detects damage; the snapshot is then
+rebuilt from the delay ledgers.  Bytes: proto/redis_ledger/v1/delay_bucket.proto.  Source: PIP-195, "bucket
 snapshot"; requirements DD-22 and DD-23.
 """
 
@@ -48,12 +48,12 @@ _WIDTH: Final = len(Indexed._fields)
 
 
 class DamagedSnapshot(Exception):
-    """A snapshot of a sealed bucket, or a part of it, is missing or damaged.  Index its delay ledgers again."""
+    """A snapshot of a sealed bucket, or a part of it, is missing or damaged.  Rebuild it from its delay ledgers."""
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a bucket knows of its segments without loading them; see SegmentMetadata in the .proto."""
+    """The metadata of all segments; see SegmentMetadata in the .proto."""
 
     first_ledger: int
     last_ledger: int
@@ -61,14 +61,14 @@ class Metadata:
 
     @cached_property
     def entries(self) -> LiveBitmap:
-        """All entries of the bucket, of whatever ledger.  Cost: 0.2 µs an entry, once.  Raises DamagedSnapshot."""
+        """All entries of the bucket.  Cost: 0.2 µs per entry, once.  Raises DamagedSnapshot."""
         return LiveBitmap.union(bits for segment in self.segments for bits in bitmaps(segment).values())
 
     def contains(self, entry: int) -> bool:
         return self.entries.holds(entry)
 
     def alive(self, live: LiveBitmap) -> int:
-        """How many entries of the bucket are pending."""
+        """The number of pending entries."""
         return self.entries.shared(live)
 
 
@@ -85,7 +85,7 @@ def is_full(rows: Sequence[Indexed], *, time_step_ms: int, indexes_max: int, ind
 def cut(
     rows: Iterable[Indexed], *, time_step_ms: int, indexes_max: int, indexes_min: int = 1
 ) -> list[Sequence[Indexed]]:
-    """Rows in order as segments: each spans less than time_step_ms unless it has no more than indexes_min rows, and has
+    """Cuts ordered rows into segments: each spans less than time_step_ms unless it has at most indexes_min rows, and has
     at most indexes_max rows (-1: no limit)."""
     segments: list[Sequence[Indexed]] = []
     pending: list[Indexed] = []
@@ -101,16 +101,16 @@ def cut(
 
 
 def encode_segment(rows: Sequence[Indexed]) -> bytes:
-    """rows: one at least, by due time, entry and index.  Cost: 1 µs a row; some 4 bytes a row."""
+    """rows: at least one, by due time, entry and index.  Cost: 1 µs and some 4 bytes per row."""
     numbers = list(chain.from_iterable(rows))
     columns = [numbers[field::_WIDTH] for field in range(_WIDTH)]
-    # Timestamps rise with the entries, so by that order they are small steps.
+    # Timestamps rise with the entries, so in that order the differences are small.
     columns[-1] = list(map(columns[-1].__getitem__, _by_entry(columns[1])))
     return _sealed(Segment(rows=pack(columns)))
 
 
 def decode_segment(data: bytes) -> list[Indexed]:
-    """The rows as they were encoded.  Raises DamagedSnapshot.  Cost: 1 µs a row."""
+    """Raises DamagedSnapshot.  Cost: 1 µs per row."""
     segment = Segment()
     _open(data, segment)
     try:
@@ -122,7 +122,7 @@ def decode_segment(data: bytes) -> list[Indexed]:
     for at, newest_ms in zip(_by_entry(entries), newest_by_entry, strict=True):
         newest[at] = newest_ms
     rows = zip(due, entries, index, ledger, records, size, newest, strict=True)
-    return list(map(tuple.__new__, repeat(Indexed), rows))  # what Indexed._make does, without a call in Python for each
+    return list(map(tuple.__new__, repeat(Indexed), rows))  # as Indexed._make, without a Python call per row
 
 
 def _by_entry(entries: Sequence[int]) -> list[int]:
@@ -134,7 +134,7 @@ def _by_entry(entries: Sequence[int]) -> list[int]:
 
 
 def describe(rows: Sequence[Indexed], size: int) -> SegmentMetadata:
-    """What the bucket's metadata says of a segment of these rows, which rests in `size` bytes."""
+    """The metadata of a segment with these rows, of `size` bytes."""
     numbers = list(chain.from_iterable(rows))
     entries, indexes, ledgers, counts = (numbers[field::_WIDTH] for field in range(1, 5))
     ledger_of = dict(zip(entries, ledgers, strict=True))
@@ -154,7 +154,7 @@ def describe(rows: Sequence[Indexed], size: int) -> SegmentMetadata:
 
 
 def bitmaps(segment: SegmentMetadata) -> dict[int, LiveBitmap]:
-    """Ledger → the entries of it that are in the segment.  Raises DamagedSnapshot."""
+    """Ledger → its entries in the segment.  Raises DamagedSnapshot."""
     try:
         return {bitmap.ledger: LiveBitmap.of(*unpack(bitmap.entries)) for bitmap in segment.bitmaps}
     except ValueError as error:
@@ -168,7 +168,7 @@ def encode_metadata(first_ledger: int, last_ledger: int, segments: Sequence[Segm
 
 
 def decode_metadata(data: bytes) -> Metadata:
-    """Raises DamagedSnapshot.  Bitmaps stay packed until they are asked for."""
+    """Raises DamagedSnapshot.  Bitmaps are decoded on access."""
     metadata = BucketMetadata()
     _open(data, metadata)
     if metadata.version != VERSION:

@@ -1,4 +1,4 @@
-"""What is done to buckets, counted as PIP-195 asks: create, load, delete, merge; done or failed; how long it took."""
+"""Counts and times operations on buckets, as in PIP-195: create, load, delete and merge, by outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redis_ledger.telemetry import metrics
 
 
 class BucketMetrics:
-    """Of one topic."""
+    """The bucket operations of one topic."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic

@@ -1,12 +1,12 @@
-"""Columns of whole numbers as few bytes: planes of bytes, each with a Huffman code of its own.
+"""Compresses columns of integers: planes of bytes, each with its own Huffman code.
 
     numbers       170   164   1_181          planes 0 and 1, kept; 2 to 7 are zero throughout and cost nothing
     plane 0        aa    a4      9d
     plane 1        00    00      04
 
-Low planes are noise and stay as they are; high ones repeat and shrink to their entropy.  A column whose neighbours are
-near each other, like times in the order of arrival, is written as differences.  Whatever is done to each number is done
-by loops in C.  The message is in proto/redis_ledger/v1/delay_bucket.proto.
+Low planes are noise and do not shrink; high planes repeat and shrink to their entropy.  A column of close neighbours,
+such as times in order of arrival, is stored as differences.  Per-number work runs in C loops.
+The message is in proto/redis_ledger/v1/delay_bucket.proto.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from redis_ledger.proto.delay_bucket_pb2 import Column, Columns
 
 _BYTES = 8
 _SAMPLE = 64
-_END_PLANE = zlib.Z_BLOCK  # what follows gets a Huffman code of its own
+_END_PLANE = zlib.Z_BLOCK  # starts a new Huffman code
 
 
 def pack(columns: Iterable[Sequence[int]]) -> Columns:
     """The table of these columns: equally long, of at least one number, each from -2^63 to 2^63 - 1."""
-    # Only runs are looked for: between noise there is nothing else to find, and the search would take most of the time.
+    # Z_RLE searches only for runs: noise has no other matches, and searching for them would take most of the time.
     deflate = zlib.compressobj(1, zlib.DEFLATED, -15, 9, zlib.Z_RLE)
     told, length = [], 0
     packed: list[bytes] = []
@@ -40,7 +40,7 @@ def pack(columns: Iterable[Sequence[int]]) -> Columns:
 
 
 def unpack(table: Columns) -> list[Iterable[int]]:
-    """The columns; each can be gone through once.  Raises ValueError."""
+    """Decodes the columns as one-shot iterators.  Raises ValueError."""
     sizes = [column.kept.bit_count() * _written(column, table.length) for column in table.columns]
     planes = _inflate(table.planes, sum(sizes))
     columns, at = [], 0

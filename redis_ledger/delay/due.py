@@ -1,8 +1,8 @@
-"""When a record is due, by what its sender asked for and what its topic allows.
+"""Computes when a record is due, from its requested delay and the settings of its topic.
 
-asked for     deliver_at_ms, or deliver_after_ms from receipt
-Redis's time  between low and high, as far as a broker knows: what is due by `low` is due for certain, and what is
-              to come after receipt is counted from `high`, so that it is not early
+requested     deliver_at_ms, or deliver_after_ms from receipt
+Redis's time  between low and high, as estimated by the broker: a time up to `low` has passed for certain; a delay
+              counts from `high`, so that the record is not early
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from redis_ledger.config import Config
 from redis_ledger.errors import DelayTooLong, InvalidDelay
 from redis_ledger.records.split_by_due import DueOf
 
-DUE_MAX = 1 << 52  # what a sorted set's score holds exactly
+DUE_MAX = 1 << 52  # a sorted set's score holds it exactly
 
 
 def rule(config: Config, low_ms: int, high_ms: int) -> DueOf:
-    """For records that were received together.  config: as it is for their topic.
+    """Returns the rule for records that are received together.  config: of their topic.
 
-    The rule's result is when a record is due; None: now.  It raises InvalidDelay (both given, out of range) and
+    The rule returns the due time; None: now.  It raises InvalidDelay (both given, out of range) and
     DelayTooLong.
     """
     enabled, most = config.delayed_delivery_enabled, config.delayed_delivery_max_delay_ms

@@ -1,10 +1,10 @@
-"""What an index knows of a scheduled entry, and of a sealed bucket of them; both are rows of text in Redis.
+"""Index entries of delayed records and rows of sealed buckets, and their text in Redis.
 
     sorted sets   score = due ms   "000000000017 -1 1 168 1763760000000"    entry ledger records bytes newest timestamp
                                    "000000000018.2 -1 5 803 1763760000000"  record 2 of entry 18, rescheduled by itself
     bucket row    "<snapshot> <segments> <loaded> <entries> <records> <next due> <last due> <bytes> <created>"
 
-Members compare as text, so entries of one due time fire in the order they arrived.
+Members compare as text, so entries with the same due time fire in order of arrival.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Indexed(NamedTuple):
 
     due_ms: int
     entry: int
-    index: int  # type: ignore[assignment]  # nobody asks an entry for tuple.index
+    index: int  # type: ignore[assignment]  # tuple.index is not used
     ledger: int
     records: int
     size: int

@@ -1,11 +1,11 @@
-"""The live bits of scheduled entries: 1 while anything of an entry is pending.
+"""The live bits of delayed entries: 1 while an entry has pending records.
 
     chunk   0 ──────── 511 bytes ┐        entry 4103 is bit 7 of chunk 1: byte 0, most significant bit
             entries 0 to 4095    │
     chunk   1 ──────── 511 bytes ┘        in Redis: field "1", 512 bytes; an absent chunk is all zero
 
-Firing and cancelling clear a bit in a script, and whoever is first wins; so what an index still says of an entry whose
-bit is 0 is stale, and skipped.  lua/include/live_bitmap.lua is the other half.
+Firing and cancelling clear a bit in a script; the first to do so wins.  Index entries whose bit is 0 are stale and
+skipped.  The scripts use lua/include/live_bitmap.lua.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ONES: Final = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte 
 
 
 class LiveBitmap:
-    """A set of entries, as a mapping of chunk to its bits.  Entries of chunks that were not asked for look as if their
-    bit were 0."""
+    """A set of entries, as a mapping of chunk to its bits.  Entries of chunks that are not in the mapping count
+    as 0."""
 
     __slots__ = ("_chunks",)
 
@@ -71,7 +71,7 @@ class LiveBitmap:
                         yield chunk * CHUNK + 8 * at + bit
 
     def shared(self, other: LiveBitmap) -> int:
-        """How many entries are in both.  Cost: one AND a chunk."""
+        """The number of entries in both.  Cost: one AND per chunk."""
         return sum(
             (int.from_bytes(data, "little") & int.from_bytes(other._chunks[chunk], "little")).bit_count()
             for chunk, data in self._chunks.items()

@@ -1,9 +1,9 @@
-"""Which sealed buckets become one, and their entries in one order.
+"""Chooses sealed buckets to merge, and merges ordered streams of entries.
 
     entries   5   3   2   4   3      two are to be merged
                 └─ 5 ─┘              the pair with the fewest: the second and the third
 
-Merging is only for neighbours, so that a bucket stays one range of ledgers.  Source: PIP-195, "merge message index
+Only neighbours are merged, so that a bucket stays one range of ledgers.  Source: PIP-195, "merge message index
 buckets"; requirements DD-29 to DD-31.
 """
 
@@ -16,8 +16,8 @@ from itertools import count
 
 from redis_ledger.delay.entry import Bucket, Indexed
 
-AT_ONCE = 4  # a merge reads all it merges, so it is kept small; and below 4 an entry would be copied more often
-TURN = 1_000  # entries merged before others run, some 3 ms
+AT_ONCE = 4  # buckets; more would take longer, fewer would copy each entry more often
+TURN = 1_000  # entries merged before other tasks run, some 3 ms
 
 
 def choose(buckets: Sequence[Bucket], max_num_buckets: int, at_once: int = AT_ONCE) -> Sequence[Bucket] | None:
@@ -25,8 +25,8 @@ def choose(buckets: Sequence[Bucket], max_num_buckets: int, at_once: int = AT_ON
 
     buckets          in the order of their ledgers
     max_num_buckets  above it they are merged; -1 is no limit
-    One whose segments are all loaded is not merged: nothing of it is left in its snapshot, and it goes by itself.
-    To be asked again after a merge, until the answer is None.
+    A bucket whose segments are all loaded is not merged: it is about to be deleted.
+    Call it again after a merge, until it returns None.
     """
     if max_num_buckets < 1 or len(buckets) <= max_num_buckets:
         return None
@@ -43,7 +43,7 @@ def _cost(run: Sequence[Bucket]) -> tuple[int, int]:
 
 
 async def merged(streams: Sequence[AsyncIterator[Indexed]]) -> AsyncIterator[Indexed]:
-    """The entries of streams that are each in order, in order; one that is in several comes once."""
+    """Merges ordered streams; an entry in several streams is returned once."""
     heads = []
     for at, stream in enumerate(streams):
         head = await anext(stream, None)
@@ -55,7 +55,7 @@ async def merged(streams: Sequence[AsyncIterator[Indexed]]) -> AsyncIterator[Ind
         if not heads:
             return
         if number % TURN == 0:
-            await asyncio.sleep(0)  # streams may have all at hand: others take their turn
+            await asyncio.sleep(0)  # the streams may never wait: let other tasks run
         head, at, stream = heads[0]
         if head != before:
             yield head

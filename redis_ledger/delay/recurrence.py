@@ -1,11 +1,11 @@
-"""When a scheduled record is due again: every so long, or by a cron expression in a time zone.
+"""Computes when a recurring record is due again: an ISO 8601 interval, or a cron expression in a time zone.
 
     PT1H          due 12:00 ── 13:00 ── 14:00 ── 15:00       counted from the first time due; a day is 24 hours
-                                    ▲ 14:20: back after an outage; 13:00 and 14:00 are skipped, not made up for
-    30 7 * * 1    Mondays at 07:30 by the clock on the wall of its time zone
+                                    ▲ 14:20: after an outage; 13:00 and 14:00 are skipped
+    30 7 * * 1    Mondays at 07:30 local time
 
-Around a change of the clocks cron expressions do as Debian's cron does: a time that the change leaves out comes right
-after it, and one that comes twice is taken once.
+Around changes of daylight saving time, cron expressions behave as in Debian's cron: a skipped time fires right after
+the change, and a repeated one fires once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TEXT_MAX: Final = 200
 TIMEZONE_MAX: Final = 64
 TIMES_MAX: Final = 1_000_000_000
 LEAST: Final = timedelta(seconds=1)
-LATEST_MS: Final = 253_402_300_799_999  # the end of the year 9999, where calendars of computers end
+LATEST_MS: Final = 253_402_300_799_999  # the end of the year 9999, the last that datetime supports
 
 _MS = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,7 +66,7 @@ class Recurrence(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def read(cls, stored: bytes | str) -> Recurrence:
-        """What stored() made."""
+        """Parses what `stored` returned."""
         return msgspec.json.decode(stored, type=cls)
 
     def stored(self) -> str:
@@ -77,12 +77,12 @@ class Recurrence(msgspec.Struct, frozen=True, omit_defaults=True):
         return not self.text.upper().startswith(("P", "-P", "+P"))
 
     def done_once(self) -> Recurrence:
-        """What is left after a delivery."""
+        """The recurrence after one more delivery."""
         return self if self.times is None else msgspec.structs.replace(self, times=max(self.times - 1, 0))
 
     def next_after(self, due_ms: int, now_ms: int) -> int | None:
-        """When it is due next, after due_ms and after now_ms; None when it is over.  Times missed are skipped, and do
-        not count as deliveries.  Raises InvalidRepeat where its time zone is not known."""
+        """The next due time after both due_ms and now_ms; None when it has ended.  Missed times are skipped and do not
+        count as deliveries.  Raises InvalidRepeat if its time zone is not installed here."""
         if self.times == 0:
             return None
         if self.is_cron:

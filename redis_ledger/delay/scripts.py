@@ -1,6 +1,6 @@
-"""The scripts of lua/delay/ as calls on one partition: what goes in, what comes out, and nothing decided here.
+"""Calls the scripts of lua/delay/ on one partition.
 
-Every call raises UnknownTopic when the partition is gone or belongs to another incarnation of its topic.
+Every call raises UnknownTopic if the partition is deleted or belongs to another incarnation of its topic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLEAR = Script.load("delay/clear")
 RESTORE = Script.load("delay/restore")
 REARM = Script.load("delay/rearm")
 SET_REPEAT = Script.load("delay/set_repeat")
-CANCEL_COST_MAX = 300  # of one call, where a record of an entry of its own counts 1
+CANCEL_COST_MAX = 300  # of one call; a record of an entry of its own costs 1
 
 
 class Fired(NamedTuple):
@@ -45,7 +45,7 @@ class Fired(NamedTuple):
     decided: Sequence[str] = ()
     owed: int = 0
     open_entries: int = 0
-    ledger: int = 0  # 0: nothing was ever scheduled here
+    ledger: int = 0  # 0: no record was ever scheduled here
     closing: str = ""
     entries: int = 0
     lateness_ms: int = 0
@@ -54,8 +54,7 @@ class Fired(NamedTuple):
 
 
 class IndexState(NamedTuple):
-    """A partition's delayed delivery, from one read.  first, ledger: ledgers of the open bucket; held: records of open
-    transactions."""
+    """first, ledger: the first and last ledger of the open bucket.  held: records of open transactions."""
 
     ledger: int
     first: int
@@ -69,7 +68,7 @@ class IndexState(NamedTuple):
 
 
 class DelayScripts:
-    """On one partition of one topic id.  now: a time for tests; brokers go by the server's clock."""
+    """now_ms arguments are for tests; brokers use the server's clock."""
 
     def __init__(self, store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> None:
         self.store, self._topic, self._topic_id = store, topic, topic_id
@@ -86,7 +85,7 @@ class DelayScripts:
         return await self.store.command(*args, key=self.keys.state)
 
     async def state(self) -> IndexState | None:
-        """None when nothing was ever scheduled here."""
+        """None if no record was ever scheduled here."""
         names = ("ledger", "first", "open", "records", "entries", "held", "closing", "fired", "cancelled")
         row = await self.command("HMGET", self.delay.state, *names)
         if row[0] is None:
@@ -95,13 +94,13 @@ class DelayScripts:
         return IndexState(ledger, first, opened, records, entries, held, row[6].decode(), int(row[7]), int(row[8]))
 
     async def version(self) -> bytes | None:
-        """Another one: buckets have changed meanwhile, and entries may be elsewhere than they were."""
+        """Changes whenever buckets change, which may move entries."""
         found: bytes | None = await self.command("HGET", self.delay.state, "version")
         return found
 
     async def settle_all(self, txn: str) -> bool:
-        """Indexes (committed) or deletes (aborted) what a decided transaction has scheduled here, batch by batch;
-        whether there was anything."""
+        """Indexes (committed) or deletes (aborted) the records of a decided transaction, batch by batch; returns
+        whether there were any."""
         row = await self.command("HGET", self.delay.state, txn)
         if not row or row[:1] == b"O":
             return False
@@ -131,27 +130,27 @@ class DelayScripts:
         )  # fmt: skip
 
     async def settle(self, txn: str, number: int, ledger: int) -> bool:
-        """A page of one batch of a decided transaction; whether more of the batch is left."""
+        """Settles a page of one batch of a decided transaction; returns whether more of it is left."""
         k, d = self.keys, self.delay
         keys = (k.state, k.ledgers, d.state, d.open, d.queue, d.live, d.parts, d.repeats, k.data(ledger))
         return len(await self._call(SETTLE, keys, txn, number)) > 2
 
     async def rotate(self, ledger: int, now_ms: int, close: bool) -> tuple[int, str]:
-        """The open delay ledger afterwards, and the bucket that is being sealed ("" none)."""
+        """Returns the open delay ledger afterwards, and the bucket that is closing ("" if none)."""
         k, d = self.keys, self.delay
         keys = (k.state, k.ledgers, d.state, d.open, d.closing, k.data(ledger - 1))
         reply = await self._call(ROTATE, keys, ledger, now_ms, int(close))
         return int(reply[1]), reply[2].decode()
 
     async def write(self, snapshot: str, fields: Sequence[tuple[int, bytes]], now_ms: int | None = None) -> bool:
-        """now_ms: begins the snapshot.  False when it was swept meanwhile."""
+        """now_ms: begins the snapshot.  Returns False if it was swept."""
         pairs = [each for field in fields for each in field]
         keys = (self.keys.state, self.delay.snaps, self.delay.snapshot(snapshot))
         reply = await self._call(WRITE, keys, snapshot, "" if now_ms is None else now_ms, *pairs)
         return bool(reply[0] == Status.OK)
 
     async def list_sealed(self, name: str, bucket: Bucket | None, first_entry: int) -> bool:
-        """bucket None: nothing of it is pending any more.  False when somebody else has sealed it."""
+        """bucket: None if no entry is pending.  Returns False if another broker has sealed it."""
         d = self.delay
         keys = (self.keys.state, d.state, d.closing, d.buckets, d.next, d.snaps, self.keys.none)
         reply = await self._call(SEAL, keys, name, *_listed(name, bucket, first_entry))
@@ -160,7 +159,7 @@ class DelayScripts:
     async def put(
         self, bucket: Bucket, after: Bucket | str, member: str, member_after: str, entries: Sequence[Indexed]
     ) -> bool:
-        """after: the bucket as it will be, "=" while the segment goes on, "" when it is done."""
+        """after: the new bucket row, "=" within a segment, "" after the last segment."""
         d = self.delay
         text, due = (after, "") if isinstance(after, str) else (after.text(), after.next_due_ms)
         pairs: list[bytes | int] = [each for entry in entries for each in (entry.due_ms, entry.member())]
@@ -180,7 +179,7 @@ class DelayScripts:
         return bool(reply[0] == Status.OK)
 
     async def forget_missing(self, name: str, member: str) -> None:
-        """Takes a bucket that is not listed out of `delay:next`."""
+        """Removes an unlisted bucket from `delay:next`."""
         d = self.delay
         keys = (self.keys.state, d.buckets, d.next, d.snaps, d.state)
         await self._call(REPLACE, keys, name, *_listed(name, None, 0), 1, name, "", member)
@@ -191,7 +190,7 @@ class DelayScripts:
         return bool((await self._call(DROP_SNAPSHOT, keys, snapshot, before_ms))[1])
 
     async def cancel(self, ledger: int, records: Sequence[tuple[int, int, int]]) -> list[int]:
-        """records: entry, index, records of the entry.  Of each: 1 now, 2 before, 0 not pending."""
+        """records: entry, index, records of the entry.  Returns for each: 1 cancelled now, 2 before, 0 not pending."""
         k, d = self.keys, self.delay
         keys = (k.state, k.ledgers, d.state, d.live, d.parts, d.moved, d.repeats, k.data(ledger))
         answers: list[int] = []
@@ -201,7 +200,7 @@ class DelayScripts:
         return answers
 
     async def move(self, entry: Indexed, index: int, due_ms: int) -> bool:
-        """False when it is not pending (any more)."""
+        """Returns False if it is not pending."""
         k, d = self.keys, self.delay
         rest = f"{entry.ledger} {entry.records} {entry.size} {entry.newest_ms}"
         keys = (k.state, d.state, d.open, d.queue, d.live, d.parts, d.moved)
@@ -209,7 +208,7 @@ class DelayScripts:
         return bool(reply[0] == Status.OK)
 
     async def clear(self, ledger: int, now_ms: int) -> int | None:
-        """Records cancelled; None when `ledger` is not the open one (any more).  Raises TopicBusy."""
+        """Returns the number of cancelled records; None if `ledger` is not the open one.  Raises TopicBusy."""
         k, d = self.keys, self.delay
         keys = (
             k.state, k.ledgers, k.data(ledger - 1), d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved,
@@ -224,7 +223,7 @@ class DelayScripts:
         return None if reply[0] == Status.LEDGER_MOVED else int(reply[1])
 
     async def put_back(self, entries: Sequence[Indexed]) -> None:
-        """Into the queue."""
+        """Puts entries into the queue."""
         pairs: list[bytes | int] = [each for entry in entries for each in (entry.due_ms, entry.member())]
         await self._call(RESTORE, (self.keys.state, self.delay.queue), *pairs)
 
@@ -247,7 +246,7 @@ class DelayScripts:
 
 
 def _pages(records: Sequence[tuple[int, int, int]]) -> Iterator[Sequence[tuple[int, int, int]]]:
-    """So many as one call cancels.  What each costs grows with the records of its entry."""
+    """Pages for one call each.  The cost of a record grows with the records of its entry."""
     first, cost = 0, 0.0
     for at, (_, _, count) in enumerate(records):
         if cost >= CANCEL_COST_MAX:

@@ -28,7 +28,7 @@ from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, 
 from redis_ledger.groups.group import Group, HeldGroup, Maker
 from redis_ledger.groups.member import Changes, Tell
 from redis_ledger.groups.ownership import Ownership, Summary
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 WATCH_S = 1.0
 TIDY_S = 600.0
@@ -59,7 +59,7 @@ class Coordinator:
         """give_up: what becomes in Redis of a group that nobody is in.  tidy: of those that are not in memory."""
         self._ownership, self._kinds, self._bytes_max = ownership, kinds, bytes_max
         self._give_up, self._tidy = give_up, tidy
-        self._seldom = Seldom(REMIND_S)
+        self._limited_log = RateLimitedLog(REMIND_S)
         self._held: dict[str, HeldGroup] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._loop = asyncio.get_running_loop()
@@ -268,7 +268,9 @@ class Coordinator:
             except NotCoordinator:
                 raise
             except LedgerError as error:
-                self._seldom.failed("members wait for a change of their group to be stored", error, group=group.name)
+                self._limited_log.failed(
+                    "members wait for a change of their group to be stored", error, group=group.name
+                )
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
@@ -293,7 +295,7 @@ class Coordinator:
                 except NotCoordinator:
                     return
                 except LedgerError as error:
-                    self._seldom.failed("members wait for a generation to be stored", error, group=group.name)
+                    self._limited_log.failed("members wait for a generation to be stored", error, group=group.name)
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, PAUSE_S_MAX)
                 else:
@@ -318,7 +320,7 @@ class Coordinator:
                     tidied = self._loop.time()
                     await self._tidy()
             except Exception as error:  # noqa: BLE001 - of a mistake of ours the trace is logged
-                self._seldom.failed("consumer groups cannot be looked after now, trying again", error)
+                self._limited_log.failed("consumer groups cannot be looked after now, trying again", error)
 
     async def look_after(self) -> None:
         """Drops groups that others own by now, stores again what Redis has lost, and releases groups that are empty for

@@ -282,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
                 await self._refuse_request(header, error)
                 return False
         call = RequestContext(self._shared.broker, version, header.client_id or "", self.peer)
-        logs.asked.set(summary((route.name, header.correlation_id, call)))
+        logs.current_request.set(summary((route.name, header.correlation_id, call)))
         if route.submit is not None and not is_long:
             try:
                 future = await route.submit(request, call)

@@ -19,7 +19,7 @@ from redis_ledger.broker.client_memory import Lease
 from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.request_context import Peer
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 INCOMPLETE_S = 1.0  # an incomplete request of this age may be dropped when another client needs its memory
 TLS_RECORD = b"\x16\x03"  # the first bytes of a TLS handshake; no frame has the length that they encode
@@ -61,7 +61,7 @@ class OpenConnections:
         self.broker = broker
         self.frame_bytes_max = config.kafka_request_bytes_max
         self.requires_sasl = config.auth_required
-        self.seldom = Seldom()
+        self.seldom = RateLimitedLog()
         self._named_by = named_by
         self._open: set[OpenConnection] = set()
         self._starved: set[OpenConnection] = set()

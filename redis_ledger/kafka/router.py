@@ -20,7 +20,7 @@ from redis_ledger.kafka.protocol.registry import API_VERSIONS
 from redis_ledger.kafka.request_context import RequestContext
 from redis_ledger.kafka.security import api_authorization
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.series import Spread
+from redis_ledger.telemetry.series import HistogramSeries
 
 Handler = Callable[[Any, RequestContext], Awaitable[Any]]
 
@@ -37,7 +37,7 @@ class Route(NamedTuple):
     handle: Handler
     submit: Callable[[Any, RequestContext], Awaitable[asyncio.Future[Any]]] | None
     is_read: bool
-    seconds: Spread
+    seconds: HistogramSeries
     outcomes: ErrorMetrics
 
 

@@ -42,7 +42,7 @@ from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
-from redis_ledger.telemetry.series import Traffic
+from redis_ledger.telemetry.series import TopicTraffic
 
 APPEND = Script.load("ledger/append")
 SCHEDULE = Script.load("ledger/schedule")
@@ -88,7 +88,7 @@ class Partition:
         self.topic, self.number, self.topic_id = topic, number, topic_id
         self.keys, self.tail = offsets.keys, offsets.tail
         self.config, self._store, self._clock = config, store, clock
-        self.traffic = Traffic()  # replaced by that of the topic
+        self.traffic = TopicTraffic()  # replaced by that of the topic
         self.delays_by_headers = False  # set by the catalog, from the topic's settings
         self._ledger, self._delay_ledger = 1, -1
         self._schedules = False  # set by the first scheduled batch: without one, a call needs no division

@@ -1,17 +1,17 @@
-"""Logs: one JSON object a line on stderr, with the same field names everywhere; or text, for people at a terminal.
+"""Logs: one JSON object per line on stderr, with the same field names everywhere; or text for terminals.
 
     {"time":"2026-11-21T10:28:51.123456Z","level":"warning","event":"request failed","operation":"commit","txn":"3-17"}
 
 Fields  time level event      always; `event` is a constant sentence, what varies goes into fields
         topic partition offset subscription consumer txn producer_id coordinator    names of things, as in `ids.py`
         operation code status     a request (REST or Kafka) and how it ended
-        request_id principal      whose request it was, and which: the answer of a failed one has the id as X-Request-Id
-        library                   that logged it, when it was none of ours, or below our log
+        request_id principal      of the request; the answer of a failed request has the id as X-Request-Id
+        library                   a library that logged the line
         trace_id span_id          of the trace it belongs to, while traces are on
         took_ms                   durations
         error trace               what was raised; the trace is one string
-What is known of the request under way is added to every line (`asked`), and costs nothing while none is written.
-Passwords in URLs, bearer tokens and API tokens are blotted out of every value, wherever they came from.
+The fields of the current request are added to every line; they are computed only when a line is written.
+Passwords in URLs, bearer tokens and API tokens are masked in every value.
 stdout belongs to the command (the `ready` line, results), never to the log.
 """
 
@@ -39,7 +39,7 @@ _LEVELS: dict[str, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
-BLOT = "***"
+MASK = "***"
 _SECRET = re.compile(
     r"(?P<url>\b[a-z][a-z0-9+.-]*://)[^\s/@\"']*@"  # user and password of a URL
     r"|(?P<scheme>\b(?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}"  # what an Authorization header holds
@@ -50,27 +50,27 @@ _SECRET = re.compile(
 
 
 class RequestFields(Protocol):
-    """A request under way, as the log sees it."""
+    """A request whose fields are added to every log line."""
 
     def log_fields(self) -> Mapping[str, Any]: ...
 
 
-asked: ContextVar[RequestFields | None] = ContextVar("asked", default=None)
+current_request: ContextVar[RequestFields | None] = ContextVar("current_request", default=None)
 
 
 def without_secrets(text: str) -> str:
-    """The text with what looks like a secret blotted out."""
-    return _SECRET.sub(_blotted, text)
+    """The text with possible secrets masked."""
+    return _SECRET.sub(_masked, text)
 
 
-def _blotted(found: re.Match[str]) -> str:
+def _masked(found: re.Match[str]) -> str:
     if found["url"]:
-        return f"{found['url']}{BLOT}@"
-    return f"{found['scheme'] or found['token'] or found['name']}{BLOT}"
+        return f"{found['url']}{MASK}@"
+    return f"{found['scheme'] or found['token'] or found['name']}{MASK}"
 
 
 def _of_request(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    request = asked.get()
+    request = current_request.get()
     known = {} if request is None else request.log_fields()
     if tracing.tracer is not None:
         known = {**known, **tracing.ids()}
@@ -88,7 +88,7 @@ def _trace(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typi
     return event
 
 
-def _blot(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _mask(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     return {name: value if isinstance(value, int | float) else _clean(value) for name, value in event.items()}
 
 
@@ -101,7 +101,7 @@ def _clean(value: Any) -> Any:
 
 
 class _Forwarded(logging.Handler):
-    """What libraries log through `logging` becomes a line like all others."""
+    """Writes what libraries log through `logging` to this log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
@@ -116,8 +116,7 @@ _forwarded = _Forwarded()
 def configure(
     level: Level = "info", stream: TextIO | None = None, shape: Format = "json", *, whole_process: bool = False
 ) -> None:
-    """Called once by a process; a library that is merely imported logs nothing below warning.  whole_process: what
-    libraries log comes here as well."""
+    """Called once per process; until then only warnings are logged.  whole_process: also logs what libraries log."""
     renderer: Any = structlog.processors.JSONRenderer(default=str)
     if shape == "text":
         renderer = structlog.dev.ConsoleRenderer(colors=False, timestamp_key="time", pad_event_to=0)
@@ -128,11 +127,11 @@ def configure(
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
             _trace,
-            _blot,
+            _mask,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        # sys.stderr is looked up as late as possible: whoever redirects it means the log too.
+        # Looked up for every logger, so that redirecting sys.stderr redirects the log.
         logger_factory=lambda *_: structlog.PrintLogger(stream or sys.stderr),
         cache_logger_on_first_use=False,
     )
@@ -145,33 +144,33 @@ def get(**fields: Any) -> Any:
     return structlog.get_logger(**fields)
 
 
-class Seldom:
-    """For what a flood may bring: each event at most once in every_s, with how often it was left unsaid."""
+class RateLimitedLog:
+    """Logs each event at most once in every_s, with the number of lines it suppressed (`unsaid`)."""
 
     def __init__(self, every_s: float = 1.0) -> None:
         self._every_s = every_s
-        self._said: dict[str, tuple[float, int]] = {}  # by event: when, and how often not since
+        self._logged: dict[str, tuple[float, int]] = {}  # event → time of its last line, lines suppressed since
 
     def warning(self, event: str, **fields: Any) -> None:
         """event: a constant sentence."""
-        self._say("warning", event, fields)
+        self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        self._say("error", event, fields)
+        self._write("error", event, fields)
 
     def failed(self, event: str, error: Exception, **fields: Any) -> None:
-        """What will be tried again: of a LedgerError its text is told, of a mistake of ours the trace."""
+        """Logs a failure that is tried again: a LedgerError by its text, other errors with a trace."""
         if isinstance(error, LedgerError):
             self.warning(event, **fields, error=str(error))
         else:
             self.error(event, **fields, exc_info=error)
 
-    def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        now, (said, unsaid) = time.monotonic(), self._said.get(event, (float("-inf"), 0))
-        if now - said < self._every_s:
-            self._said[event] = said, unsaid + 1
+    def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
+        now, (logged, unsaid) = time.monotonic(), self._logged.get(event, (float("-inf"), 0))
+        if now - logged < self._every_s:
+            self._logged[event] = logged, unsaid + 1
             return
-        self._said[event] = now, 0
+        self._logged[event] = now, 0
         getattr(get(), level)(event, **fields, **({"unsaid": unsaid} if unsaid else {}))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from redis_ledger.telemetry.exposition import counter, family, forget, gauge, histogram, spreads
-from redis_ledger.telemetry.series import Calls, Family, Names
+from redis_ledger.telemetry.exposition import counter, family, forget, gauge, histogram, histogram_family
+from redis_ledger.telemetry.series import Family, RedisCalls, TopicSeries
 
 http_requests = counter(
     "redis_ledger_http_requests",
@@ -19,7 +19,7 @@ http_requests = counter(
     labels=("operation", "outcome"),
     unit="requests",
 )
-http_request_seconds = spreads(
+http_request_seconds = histogram_family(
     "redis_ledger_http_request_seconds",
     "From the first byte handed over by the server to the answer being ready, long polls included.",
     label="operation",
@@ -57,7 +57,7 @@ family(
     kind="counter",
     source=lambda: [((api, name), count) for api, by in kafka_outcomes.items() for name, count in by.items()],
 )
-kafka_request_seconds = spreads(
+kafka_request_seconds = histogram_family(
     "redis_ledger_kafka_request_seconds",
     "From a Kafka request being taken up to its answer being handed over, long polls included.",
     label="api",
@@ -154,7 +154,7 @@ SCHEDULED = (
 delayed_fired = counter(
     "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=TOPIC, unit="records"
 )
-delayed_lateness = spreads(
+delayed_lateness = histogram_family(
     "redis_ledger_delayed_lateness_seconds",
     "How long after their due time scheduled records became visible; each counts with the mean of its call.",
     label="topic", bounds=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0, 600.0),
@@ -178,7 +178,7 @@ def forget_scheduled(topic: str) -> None:
 
 
 # What goes in and out, by topic; beyond metrics_topics_max topics the others share topic="other".
-topics = Names()
+topics = TopicSeries()
 
 
 def _traffic(name: str, help: str, unit: str, of: str) -> Family:
@@ -322,7 +322,7 @@ coordinator_batch = histogram(
     "redis_ledger_coordinator_batch_operations", "Operations that one call of a coordinator carries.",
     unit="operations", bounds=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )  # fmt: skip
-redis_calls = Calls()
+redis_calls = RedisCalls()
 family(
     "redis_ledger_redis_calls_total", "Commands, scripts and MULTI units that Redis answered.", unit="calls",
     kind="counter", source=lambda: [((), redis_calls.answered)],
@@ -347,7 +347,7 @@ redis_rolled_back = counter(
     "Partitions whose end offset this broker found lower than before: Redis came back with older data.",
     unit="partitions",
 )
-redis_round_trip = spreads(
+redis_round_trip = histogram_family(
     "redis_ledger_redis_round_trip_seconds",
     "From such a write to the last answer to what it carried. One at a time is timed on each connection.",
     bounds=(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),

@@ -1,13 +1,12 @@
-"""Traces by OpenTelemetry, where they are asked for: a span for each REST request, for each record's way that carries a
-W3C `traceparent`, and for the end of each transaction.
+"""OpenTelemetry traces, if enabled: a span per REST request, record with a W3C `traceparent`, and transaction end.
 
     REST request ─ traceparent header ─▶ span ─▶ its records carry the span's context as a header of the same name
     Kafka record ─ traceparent header ─▶ span "produce t", of that trace
-    whoever reads either               ─▶ span "receive t", of that trace, whichever door it comes through
+    a consumer of either               ─▶ span "receive t", of that trace, over both ports
 
-`tracer` is None while it is off: then nothing is imported for it, and who could make a span asks just that.  The
-provider is not made the process' own, so that no library makes spans beside ours.
-Where spans go is said by the environment (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER ...).
+`tracer` is None while tracing is off: then nothing is imported, and callers only test for None.  The provider is not
+installed globally, so that libraries do not add spans.
+The environment configures the export (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER ...).
 Source: W3C Trace Context; OpenTelemetry's conventions for messaging.
 """
 
@@ -30,8 +29,7 @@ _remembered: OrderedDict[object, list[Any]] = OrderedDict()  # transaction or pr
 
 
 def enable(exporter: Any = None, *, broker: str = "") -> None:
-    """exporter: where spans go at once, for tests; None: in batches by OTLP over HTTP, as the environment says.
-    Raises ImportError."""
+    """exporter: receives spans at once, for tests; None: batches by OTLP over HTTP.  Raises ImportError."""
     global tracer, _provider, _propagator  # noqa: PLW0603 - a process is traced or it is not
     try:
         from opentelemetry.sdk.resources import Resource
@@ -47,7 +45,7 @@ def enable(exporter: Any = None, *, broker: str = "") -> None:
             processor = SimpleSpanProcessor(exporter)
     except ImportError as missing:
         raise ImportError(INSTALL) from missing
-    # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say goes over what is said here.
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override these.
     known = {"service.name": "redis-ledger", **({"service.instance.id": broker} if broker else {})}
     _provider = TracerProvider(resource=Resource(known).merge(_of_environment()))
     _provider.add_span_processor(processor)
@@ -62,7 +60,7 @@ def _of_environment() -> Any:
 
 
 def disable() -> None:
-    """What is not sent yet is sent, as far as that can be had."""
+    """Stops tracing, and tries to send the remaining spans."""
     global tracer, _provider
     tracer, provider, _provider = None, _provider, None
     _remembered.clear()
@@ -70,11 +68,11 @@ def disable() -> None:
         provider.shutdown()
 
 
-# All below is called only while there is a tracer ---------------------------------------------------------------------
+# Everything below requires a tracer -----------------------------------------------------------------------------------
 
 
 def context_of(traceparent: str | None, tracestate: str | None = None) -> Any:
-    """The caller's context, to be a span's parent; None without one, or one that is not valid."""
+    """The caller's context, as a parent; None if it is absent or invalid."""
     if traceparent is None:
         return None
     from opentelemetry.trace import get_current_span
@@ -92,8 +90,7 @@ def _empty() -> Any:
 
 @contextlib.contextmanager
 def serving(name: str, context: Any, attributes: Mapping[str, Any]) -> Iterator[Any]:
-    """The span of a request; what is done inside has it for its parent.  What is raised is no failure of it, but a
-    caller who left: who fails says so (`failed`)."""
+    """The span of a request.  An exception (a client that left) does not mark it failed; `failed` does."""
     from opentelemetry.trace import SpanKind
 
     with tracer.start_as_current_span(
@@ -105,8 +102,8 @@ def serving(name: str, context: Any, attributes: Mapping[str, Any]) -> Iterator[
 
 @contextlib.contextmanager
 def ending(name: str, key: object, attributes: Mapping[str, Any]) -> Iterator[Any]:
-    """The span of a transaction's end, linked to what was written in it, or to it (key).  Where nothing else is under
-    way, it belongs to the trace of the first that was written."""
+    """The span of a transaction's end, linked to the spans that wrote in the transaction or to it (key).  Without a
+    current span it belongs to the trace of the first of them."""
     from opentelemetry.trace import Link, get_current_span, set_span_in_context
 
     written = _remembered.pop(key, [])
@@ -131,14 +128,14 @@ def failed(span: Any, what: str) -> None:
 
 
 def header() -> tuple[str, bytes] | None:
-    """What a record carries of the span that is under way."""
+    """The header that carries the current span's context."""
     carrier: dict[str, str] = {}
     _propagator.inject(carrier)
     return (TRACEPARENT, carrier[TRACEPARENT].encode()) if TRACEPARENT in carrier else None
 
 
 def remember(key: object) -> None:
-    """That the span under way wrote something in this transaction (or to it)."""
+    """Records that the current span wrote in this transaction (or to it)."""
     from opentelemetry.trace import get_current_span
 
     _remember(key, get_current_span().get_span_context())
@@ -154,8 +151,8 @@ def _remember(key: object, context: Any) -> None:
 
 
 def passed(what: str, topic: str, partition: int, traceparents: Iterable[bytes], key: object = None) -> None:
-    """A span for each context that records carry: `produce` or `receive`, kept in the record's trace and linked to the
-    request that is under way.  key: the transaction it belongs to."""
+    """Creates a `produce` or `receive` span for each context that records carry, in the record's trace and linked to
+    the current request.  key: the transaction of the records."""
     from opentelemetry.trace import Link, SpanKind, get_current_span
 
     here = get_current_span().get_span_context()
@@ -178,7 +175,7 @@ def passed(what: str, topic: str, partition: int, traceparents: Iterable[bytes],
 
 
 def ids() -> dict[str, str]:
-    """Of the span that is under way, for the log."""
+    """The ids of the current span, for the log."""
     from opentelemetry.trace import format_span_id, format_trace_id, get_current_span
 
     context = get_current_span().get_span_context()

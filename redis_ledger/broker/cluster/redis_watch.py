@@ -16,7 +16,7 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.admission import LOOK_EVERY_S, Admission
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom, get
+from redis_ledger.telemetry.logs import RateLimitedLog, get
 
 AT_ONCE = 64  # partitions that are compared at a time
 _log = get()
@@ -25,7 +25,7 @@ _log = get()
 class RedisWatch:
     def __init__(self, admission: Admission, catalog: Catalog) -> None:
         self._admission, self._catalog = admission, catalog
-        self._seldom = Seldom(every_s=10.0)
+        self._limited_log = RateLimitedLog(every_s=10.0)
         self._tasks: set[asyncio.Task[None]] = set()
         admission.on_changed.append(self._changed)
 
@@ -43,7 +43,7 @@ class RedisWatch:
             try:
                 await self._admission.look()
             except Exception as error:  # noqa: BLE001 - the next check must still run
-                self._seldom.failed("Redis could not be checked", error)
+                self._limited_log.failed("Redis could not be checked", error)
 
     def _changed(self) -> None:
         known = []

@@ -27,7 +27,7 @@ from redis_ledger.cursor import scripts as cursors
 from redis_ledger.errors import UnknownSubscription, UnknownTopic
 from redis_ledger.store.store import ReplyError
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 FRESH_S = 1.0
 WAIT_S = 1.0
@@ -39,7 +39,7 @@ SAMPLES = 50  # members of a sorted set that are measured
 SNAPSHOTS_MAX = 256  # of a partition, measured; the others count with their bytes
 BACKLOG_ENTRIES = 100  # log entries looked at for a backlog; beyond them it is counted by offsets
 
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class Sizes(NamedTuple):
@@ -90,7 +90,7 @@ class DelayedMetrics:
         except UnknownTopic:
             self._forget(topic)
         except Exception as error:  # noqa: BLE001 - a mistake of ours with one topic hides no other
-            _seldom.failed("the gauges of a topic are as they were", error, topic=topic)
+            _limited_log.failed("the gauges of a topic are as they were", error, topic=topic)
             if time.monotonic() - self._shown.get(topic, 0.0) > STALE_S:
                 for gauge in metrics.SCHEDULED:
                     gauge.remove(topic)

@@ -24,7 +24,7 @@ from redis_ledger.ledger.append_request import Scheduling
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 STAGGER_S = 0.25  # a broker that does not lead the partition wakes later by this
 RETRY_S = 0.25
@@ -32,7 +32,7 @@ TIMER_S_MAX = 3_600.0  # timers are set again after this, because clocks may be 
 FIRE_WAIT_S = 0.1  # that a commit waits at most for the records it has scheduled and that are due already
 PAUSE_SHARE = 0.25  # of the time a chunk took: left to other work before the next chunk
 
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class DelayedDeliveryTracker:
@@ -134,7 +134,7 @@ class DelayedDeliveryTracker:
                 self._timer = self._loop.call_at(self._timer_at, self.wake, context=Context())
 
     def _failed(self, event: str, error: Exception) -> None:
-        _seldom.failed(event, error, topic=self.partition.topic, partition=self.partition.number)
+        _limited_log.failed(event, error, topic=self.partition.topic, partition=self.partition.number)
 
     # -- work --------------------------------------------------------------------------------------------------------
 

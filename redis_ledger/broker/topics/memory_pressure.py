@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from redis_ledger.store.admission import LOOK_EVERY_S
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 NEARLY_FULL = 0.85
 PAUSE_S = 1.0
@@ -26,7 +26,7 @@ class MemoryPressure:
 
     def __init__(self, fullness: Callable[[], float], relieve: Callable[[], Awaitable[None]]) -> None:
         self._fullness, self._relieve = fullness, relieve
-        self._seldom = Seldom(every_s=30.0)
+        self._limited_log = RateLimitedLog(every_s=30.0)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -47,5 +47,5 @@ class MemoryPressure:
             try:
                 await self._relieve()
             except Exception as error:  # noqa: BLE001 - a turn that fails must not be the last one
-                self._seldom.failed("Redis is nearly full, and partitions could not be trimmed", error)
+                self._limited_log.failed("Redis is nearly full, and partitions could not be trimmed", error)
             await asyncio.sleep(max(PAUSE_S, REST * (loop.time() - began)))

@@ -36,7 +36,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 AT_ONCE = 8  # partitions
 ENTRIES_MAX = 500  # log entries trimmed by one call
@@ -46,7 +46,7 @@ OWN_S, OTHERS_S = 120.0, 1_800.0  # between two turns of a partition without app
 WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # until the next turn of an unchanged partition
 
 log = structlog.get_logger(__name__)
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class _Ends(NamedTuple):
@@ -119,7 +119,7 @@ class TopicRetention:
         except UnknownTopic:
             return  # deleted since
         except LedgerError as error:
-            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
+            _limited_log.failed("retention failed, trying again", error, topic=entry.name, partition=number)
 
     def _is_due(self, entry: TopicEntry, place: PartitionKey, now_s: float) -> bool:
         if self._turns.is_due(place, now_s):
@@ -160,7 +160,7 @@ class TopicRetention:
         except UnknownTopic:
             return  # deleted since
         except LedgerError as error:
-            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=place.number)
+            _limited_log.failed("retention failed, trying again", error, topic=entry.name, partition=place.number)
 
     async def _seal(self, partition: Partition) -> None:
         delay_ledger = await partition.seal_what_is_due()

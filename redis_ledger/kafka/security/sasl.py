@@ -21,13 +21,13 @@ from redis_ledger.broker.security.service import Security
 from redis_ledger.errors import AuthenticationFailed, LedgerError
 from redis_ledger.kafka.request_context import Peer, Proof
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 PLAIN = "PLAIN"
 TOKEN = "token"  # the user whose password is an API token
 MECHANISMS = (PLAIN, *HASHES)
 
-_seldom = Seldom()
+_limited_log = RateLimitedLog()
 
 
 class Login:
@@ -79,7 +79,7 @@ async def step(login: Login, token: bytes, peer: Peer) -> bytes:
     try:
         answer = await login.answer(token, peer.host)
     except LedgerError as error:
-        _seldom.warning(
+        _limited_log.warning(
             "a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail
         )
         metrics.kafka_refused.inc()

@@ -22,12 +22,12 @@ def stream():
     stream = io.StringIO()
     logs.configure(stream=stream)
     yield stream
-    logs.asked.set(None)
+    logs.current_request.set(None)
     logs.configure("warning")
 
 
 def test_a_line_tells_what_is_known_of_the_request_under_way_but_never_in_place_of_what_was_said(stream):
-    logs.asked.set(Commit())
+    logs.current_request.set(Commit())
     logs.get().warning("slow", txn="5-1", took_ms=20)
     line = json.loads(stream.getvalue())
     assert line["event"] == "slow"
@@ -92,7 +92,7 @@ def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream)
 def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_unsaid(stream, monkeypatch):
     now = [100.0]
     monkeypatch.setattr("redis_ledger.telemetry.logs.time.monotonic", lambda: now[0])
-    seldom = logs.Seldom()
+    seldom = logs.RateLimitedLog()
     for peer in range(50):
         seldom.warning("closed", peer=peer)
     seldom.error("broken")
@@ -105,8 +105,8 @@ def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_
 
 
 def test_what_failed_for_a_known_reason_is_told_in_one_sentence_and_a_mistake_of_ours_with_its_trace(stream):
-    logs.Seldom().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
-    logs.Seldom().failed("not done yet", ValueError("what is this"), topic="t")
+    logs.RateLimitedLog().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
+    logs.RateLimitedLog().failed("not done yet", ValueError("what is this"), topic="t")
     known, ours = (json.loads(line) for line in stream.getvalue().splitlines())
     assert (known["level"], known["error"], "trace" in known) == ("warning", "Redis is away.", False)
     assert (ours["level"], ours["error"], ours["topic"]) == ("error", "ValueError: what is this", "t")

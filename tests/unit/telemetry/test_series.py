@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from redis_ledger.broker.metrics_collector import PartitionMetrics, PartitionOffsets, parse_cursor
 from redis_ledger.store.keys import PartitionKeys
-from redis_ledger.telemetry.series import OTHER, Family, Names, Spreads
+from redis_ledger.telemetry.series import OTHER, Family, HistogramFamily, TopicSeries
 
 
 def read(text: str) -> dict[tuple[str, ...], float]:
@@ -36,14 +36,14 @@ def test_rows_that_are_put_replace_all_before_them_and_none_leave_nothing_behind
 
 def test_a_number_that_has_no_label_is_read_when_it_is_shown():
     count = [1]
-    family = Family("calls_total", "counter", "Calls.", (), lambda: [((), count[0])])
+    family = Family("calls_total", "counter", "RedisCalls.", (), lambda: [((), count[0])])
     assert read(family.text()) == {("calls_total",): 1}
     count[0] = 7
     assert read(family.text()) == {("calls_total",): 7}
 
 
 def test_topics_beyond_the_cap_share_one_name_and_a_topic_that_goes_makes_room():
-    names = Names(most=2)
+    names = TopicSeries(most=2)
     for topic in "abcd":
         names.of(topic).records_in += 1
     assert dict(names.rows("records_in")) == {("a",): 1, ("b",): 1, (OTHER,): 2}
@@ -55,13 +55,13 @@ def test_topics_beyond_the_cap_share_one_name_and_a_topic_that_goes_makes_room()
 
 
 def test_a_topic_that_is_called_like_the_others_share_makes_no_second_series_of_that_name():
-    names = Names(most=2)
+    names = TopicSeries(most=2)
     names.of(OTHER).records_in += 5
     assert list(names.rows("records_in")) == [((OTHER,), 5)]
 
 
 def test_a_record_counts_as_often_redelivered_from_the_sixteenth_time_on():
-    names = Names()
+    names = TopicSeries()
     for times, records in ((0, 100), (1, 10), (15, 5), (16, 3), (40, 2)):
         names.of("t").delivered(records, 7, times)
     traffic = names.of("t")
@@ -103,7 +103,7 @@ def test_what_a_cursor_still_has_to_get(row, expected):
 def test_a_histogram_shows_what_the_library_shows_and_a_series_from_its_first_observation_on():
     registry, bounds = CollectorRegistry(), (0.1, 1, 5.0)
     theirs = Histogram("took_seconds", "Seconds.", ("operation",), registry=registry, buckets=bounds)
-    ours = Spreads("took_seconds", "Seconds.", "operation", bounds)
+    ours = HistogramFamily("took_seconds", "Seconds.", "operation", bounds)
     commit, _never = ours.of("commit"), ours.of("abort")
     assert ours.text() == ""
     for value in (0.0, 0.1, 0.1000001, 1, 4.75, 5, 5.1, 1_000):
@@ -115,7 +115,7 @@ def test_a_histogram_shows_what_the_library_shows_and_a_series_from_its_first_ob
 
 
 def test_a_histogram_without_a_label_is_one_series():
-    ours = Spreads("took_seconds", "Seconds.", "", (1,))
+    ours = HistogramFamily("took_seconds", "Seconds.", "", (1,))
     ours.of().observe(0.5)
     assert read(ours.text()) == {
         ("took_seconds_bucket", "1.0"): 1, ("took_seconds_bucket", "+Inf"): 1, ("took_seconds_count",): 1,
