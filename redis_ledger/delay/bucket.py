@@ -85,8 +85,8 @@ def is_full(rows: Sequence[Indexed], *, time_step_ms: int, indexes_max: int, ind
 def cut(
     rows: Iterable[Indexed], *, time_step_ms: int, indexes_max: int, indexes_min: int = 1
 ) -> list[Sequence[Indexed]]:
-    """Cuts ordered rows into segments: each spans less than time_step_ms unless it has at most indexes_min rows, and has
-    at most indexes_max rows (-1: no limit)."""
+    """Cuts ordered rows into segments: each spans less than time_step_ms unless it has at most indexes_min rows, and
+    has at most indexes_max rows (-1: no limit)."""
     segments: list[Sequence[Indexed]] = []
     pending: list[Indexed] = []
     for row in rows:
