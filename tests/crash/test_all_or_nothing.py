@@ -75,7 +75,7 @@ class Worker:
 
 
 def events(path: Path) -> dict[str, set[str]]:
-    """What workers noted: tried, committed, aborted → values.  A line that a kill cut short is left out."""
+    """Values by event of the workers: tried, committed, aborted.  A line cut short by a kill is left out."""
     found = defaultdict[str, set[str]](set)
     for line in path.read_text().split("\n")[:-1]:
         word, _, value = line.partition(" ")

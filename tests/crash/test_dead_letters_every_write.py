@@ -24,7 +24,7 @@ WRITES_MIN = 4  # lease, begin, append or hold, end
 
 
 async def until_cut(step: Awaitable[Any], store: CutStore) -> bool:
-    """Whether the step came to its end.  One that is cut tries to abort, waits for that too, and has to be stopped."""
+    """Returns whether the step completed.  An interrupted one tries to abort, waits for that too, and is stopped."""
     work, cut = asyncio.ensure_future(step), asyncio.ensure_future(store.cut.wait())
     await asyncio.wait({work, cut}, return_when=asyncio.FIRST_COMPLETED)
     is_done = work.done()

@@ -83,7 +83,7 @@ async def swept(topic: ScheduledTopic) -> set[str]:
 
 
 def times(report: StepsReport, value: str) -> set[int]:
-    """How often a record may be seen."""
+    """The allowed numbers of deliveries of a value."""
     step = next(name for name in SCHEDULED if value in SCHEDULED[name])
     often = 2 if value == "r" else 1
     if step == "abort" or (value == "c" and "cancel" in report.finished):
@@ -96,7 +96,7 @@ def times(report: StepsReport, value: str) -> set[int]:
 
 
 def next_step(report: StepsReport) -> str:
-    """What it died in the middle of."""
+    """The step that was interrupted; "" if all finished."""
     return [*STEPS, ""][len(report.finished)]
 
 

@@ -73,7 +73,7 @@ async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, 
 
 
 async def assert_all_or_nothing(broker: Broker, case: Case) -> bool:
-    """Whether it was all."""
+    """Returns whether the step was committed; asserts that it was all or nothing."""
     seen = [await visible(broker, sink) for sink in case.sinks]
     assert seen in ([{}, {}], [{0: OUTPUT}, {0: OUTPUT}]), (case.n, seen)
     done = bool(seen[0])
@@ -82,7 +82,7 @@ async def assert_all_or_nothing(broker: Broker, case: Case) -> bool:
 
 
 async def settled(broker: Broker, case: Case) -> list[int]:
-    """What is left of the case's transaction on its topics."""
+    """The pending work on the case's topics: source first, then sinks."""
     return [await outstanding(broker, topic) for topic in (case.source, *case.sinks)]
 
 

@@ -1,4 +1,4 @@
-"""A broker may die at any write of a Kafka client's transaction: the client asks another one, and it is exactly once.
+"""A broker may die at any write of a Kafka client's transaction: the retry at another broker is exactly once.
 
 The step gets an identity, writes two topics, commits a group's offset and ends, in the protocol of both transaction
 versions. It is cut at its first write, its second, and so on. Then a producer of the same id begins again, as a
@@ -41,7 +41,7 @@ async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, 
 
 
 async def is_done(broker: Broker, case: Case) -> bool:
-    """Whether the group's offset and both outputs are there; all or nothing."""
+    """Returns whether the group's offset and both outputs are committed; asserts all or nothing."""
     (stored,) = await broker.offsets.fetch(GROUP, [(case.source, 0)])
     seen = [await visible(broker, sink) for sink in case.sinks]
     done = stored.offset == len(INPUT)

@@ -1,4 +1,4 @@
-"""The disk of the embedded Redis is full: every broker says so, nothing acknowledged is lost, and all goes on later."""
+"""Full disk of the embedded Redis: every broker reports it, no acknowledged record is lost, and writes resume later."""
 
 from __future__ import annotations
 

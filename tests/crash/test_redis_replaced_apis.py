@@ -52,7 +52,7 @@ async def read_by_kafka(address: str, count: int) -> dict[int, str]:
 
 
 def filled(brokers: ThreadedBroker, address: str) -> dict[int, str]:
-    """What both doors have acknowledged, by offset."""
+    """Records acknowledged at both ports, by offset."""
     kept = {}
     for number in range(RECORDS):
         answer = produce(brokers.urls[number % len(brokers.urls)], f"rest-{number}")

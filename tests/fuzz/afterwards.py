@@ -1,4 +1,4 @@
-"""After the storm: the broker is asked as if nothing had been, and must have kept nothing that holds anybody up."""
+"""Checks after the storm: the broker works as before and holds no state that blocks clients."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Findings:
             self.found[key] = Finding(kind, detail, number, suspects or [])
 
     def suspects(self, peer: str | None) -> list[Sending]:
-        """What was sent lately, the newest first; from that address if it is known."""
+        """Frames sent lately, the newest first; only from that address if it is known."""
         since = time.monotonic() - LOOK_BACK_S
         found = [s for s in reversed(self.history) if s.at >= since and (peer is None or s.peer == peer)]
         return found[:CANDIDATES_MAX]
@@ -121,7 +121,7 @@ class Findings:
 
 
 def signature_of(trace: str, error: str) -> str:
-    """Where it was raised and by what: the last place of the trace that is ours, and the error's class."""
+    """Place and class of the error: the last line of the trace in this project."""
     places = _FRAME.findall(trace)
     ours = [place for place in places if "/lib/" not in place[0] and "site-packages" not in place[0]]
     place = ":".join((ours or places or [("?", "?", "?")])[-1])

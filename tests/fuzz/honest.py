@@ -50,7 +50,7 @@ PLACED_BYTES = 16  # the broker's own: base offset, length and leader epoch
 
 
 class HonestFailed(Exception):
-    """What an honest client got is not what it had to get."""
+    """An honest client got something other than expected."""
 
 
 def expect(what: str, got: object, wanted: object) -> None:
@@ -87,7 +87,7 @@ class Honest:
             raise HonestFailed(f"round {self.round}: {type(error).__name__} {error}") from error
 
     def verdict(self) -> str | None:
-        """What was too slow, if anything was."""
+        """Describes a round trip time over its limit; None if all are within."""
         if not self.took_s:
             return "no round trip was finished"
         if (median := statistics.median(self.took_s)) > MEDIAN_S_MAX:

@@ -116,7 +116,7 @@ class Mutator:
 
 
 def described(frame: bytes, correlation_id: int) -> Sent:
-    """What a frame asks for, as far as it can be read."""
+    """Describes a frame as far as it can be parsed."""
     view = memoryview(frame)
     key, version = struct.unpack_from(">hh", frame) if len(frame) >= 4 else (-1, -1)
     message, sound, silent = None, False, False

@@ -25,7 +25,7 @@ ALIVE_EVERY_S, ALIVE_S_MAX = 1.0, 2.0
 
 
 def growth_mb_max(config: Config) -> float:
-    """How much the resident memory of a broker may grow: by what its settings allow requests and caches to hold."""
+    """Allowed growth of a broker's resident memory: what its settings allow requests and caches to hold."""
     unpacked = UNPACKED_ANSWERS * (UNPACKED_BYTES + config.batch_decoded_bytes_max)
     budgets = (
         config.client_bytes_max, Decoding(config).memory.bytes_max, unpacked, config.kafka_inflight_bytes_max,

@@ -51,7 +51,7 @@ async def many_aborted(partition, store, count: int) -> None:
 
 
 def counting_aborted(partition, store, monkeypatch) -> list[int]:
-    """How many members each read of the aborted set has brought."""
+    """The number of members in each read of the aborted set."""
     command, brought = store.command, list[int]()
 
     def counted(*words, key):

@@ -281,7 +281,7 @@ async def test_an_address_without_an_end_is_refused(target):
 
 
 async def slowly(target: AttackTarget, first: bytes, then: bytes) -> tuple[float, bytes]:
-    """How long the connection lasts when a byte follows another, and what is answered."""
+    """The connection's duration when bytes arrive one at a time, and the answer."""
     reader, writer = await asyncio.open_connection(*target.rest)
     began = time.monotonic()
     writer.write(first)

@@ -1,4 +1,4 @@
-"""Acknowledgement through a broker, in transactions and beside them: who holds a message, and who gets it next."""
+"""Acknowledgement through a broker, inside and outside transactions: leases and redelivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transaction buffer through a broker: what readers see when, who is fenced, who sleeps and who is woken."""
+"""The transaction buffer through a broker: visibility, fencing, and wake-up of waiting readers."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ async def test_readers_behind_an_open_transaction_sleep_until_it_ends_on_any_bro
 
 
 async def commands(broker):
-    """How often logs were read since the server started, by anybody.  Tests of one worker run one after the other."""
+    """Redis statistics of log reads (XRANGE) since the server started.  Tests of one worker run in sequence."""
     info = (await broker.store.command("INFO", "commandstats")).decode()
     return [line.split(",")[0] for line in info.splitlines() if line.startswith("cmdstat_xrange:")]
 

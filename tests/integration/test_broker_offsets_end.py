@@ -95,7 +95,7 @@ class Timed(NamedTuple):
     owners: set[str]
 
     async def expire(self, times: int = 1) -> list[int]:
-        """What upkeep does, when these brokers live."""
+        """Runs the expiry with `owners` as the live brokers."""
         return [await self.broker.offsets.expire(self.owners.__contains__) for _ in range(times)]
 
 

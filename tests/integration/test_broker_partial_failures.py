@@ -1,4 +1,4 @@
-"""Operations over several partitions when Redis fails for one of them: it is an error, and it holds nothing else up."""
+"""Operations over several partitions when Redis fails for one: an error for it, and the others proceed."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ async def test_two_brokers_never_deliver_a_message_twice_and_none_is_forgotten(p
 
 
 async def test_a_subscription_grows_with_its_topic_and_misses_nothing(pair):
-    """What came to new partitions before anybody asked is delivered, by a broker that did not grow the topic."""
+    """Records of new partitions are delivered, also by a broker that did not grow the topic."""
     first, second = pair
     await second.subscriptions.receive("t", "s")
     await first.topics.grow("t", 4)

@@ -1,4 +1,4 @@
-"""Who is known by a client certificate: until when, and what a login changes about it."""
+"""Authentication by client certificate: expiry, and the effect of a login."""
 
 from __future__ import annotations
 

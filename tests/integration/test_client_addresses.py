@@ -1,4 +1,4 @@
-"""Where a request comes from is the address of its connection, at both doors, whatever else its sender says."""
+"""A request's client address is the address of its connection, at both ports; headers do not change it."""
 
 from __future__ import annotations
 

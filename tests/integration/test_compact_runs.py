@@ -45,7 +45,7 @@ class World:
         offload(self.client, TOPIC)
 
     def keys(self) -> list[list[str]]:
-        """What each segment of the manifest has, by its file, which is intact."""
+        """The keys of each segment in the manifest; asserts that the files are intact."""
         found = []
         for segment in offloaded(self.client, TOPIC).segments:
             check_file(open_home(str(self.home)), segment)
@@ -63,7 +63,7 @@ class World:
         return {file for file in self.files() if file.endswith(".parquet")}
 
     def move(self, segment: Segment) -> None:
-        """What another job may do meanwhile: the same rows under another name take its place."""
+        """A concurrent job: replaces the segment by the same rows under another name."""
         manifest = self.client.offload.describe(TOPIC)
         other = Stretch(segment.first, segment.end, segment.file.replace(".parquet", "moved.parquet"))
         home = open_home(str(self.home))

@@ -31,7 +31,7 @@ async def port(redis_url, prefix) -> AsyncIterator[int]:
 
 
 async def asked(port: int, path: str, stack: contextlib.AsyncExitStack) -> tuple[int, bytes, bytes]:
-    """What a connection of its own, which stays open, is answered; status 0 when it is closed instead."""
+    """The answer on a new connection, which stays open; status 0 if it is closed instead."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     stack.callback(writer.close)
     with contextlib.suppress(ConnectionError):

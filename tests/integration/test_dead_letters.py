@@ -32,7 +32,7 @@ async def pair(redis_url, prefix):
 
 
 async def fail(broker, *, times=1, topic="in", name="work"):
-    """What a consumer is given that gives everything back, each time."""
+    """The deliveries to a consumer that nacks everything, one list per receive."""
     given = []
     for _ in range(times):
         given.append(list((await receive_values(broker, topic, name)).values()))

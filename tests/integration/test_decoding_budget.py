@@ -1,4 +1,4 @@
-"""Decoding is paid for by who asks, whatever API is used, and bounded for all requests together."""
+"""Decoding is charged to the requesting principal, for every API, and bounded for all requests together."""
 
 from __future__ import annotations
 

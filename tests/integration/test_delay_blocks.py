@@ -1,4 +1,4 @@
-"""The switch that keeps what is due late in compressed blocks: fewer bytes, and nothing else is different."""
+"""The setting that stores late due times in compressed blocks: fewer bytes, same behaviour."""
 
 from __future__ import annotations
 

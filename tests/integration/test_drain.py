@@ -44,7 +44,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Serve]]:
 
 
 class Load:
-    """What each client was answered, and got.  errors: what an application would have seen."""
+    """Replies and records of each client.  errors: what an application would have seen."""
 
     def __init__(self, first: Serve, second: Serve) -> None:
         self.kafka = f"{first.field('kafka')},{second.field('kafka')}"

@@ -19,7 +19,7 @@ SOON_S = 5.0
 
 @pytest.fixture(autouse=True)
 def without_net(monkeypatch):
-    """What is not published is not found."""
+    """Disables the periodic check, so that only notifications wake waiters."""
     monkeypatch.setattr(waiting, "CHECK_S", 600.0)
 
 

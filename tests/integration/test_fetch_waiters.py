@@ -1,4 +1,4 @@
-"""Waiting readers: woken by what concerns them, by nothing else, and never forgotten."""
+"""Waiting readers are woken by relevant changes only, and never forgotten."""
 
 from __future__ import annotations
 

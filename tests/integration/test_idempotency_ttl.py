@@ -1,4 +1,4 @@
-"""How long an Idempotency-Key is kept in Redis: as long as its request may be repeated, and no longer."""
+"""An Idempotency-Key is kept in Redis as long as its request may be retried, and no longer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OUT_OF_ORDER, STORAGE_ERROR, UNKNOWN_PRODUCER_ID = 45, 56, 59
 
 
 async def kinds(futures: list[asyncio.Future[Accepted]]) -> list[str]:
-    """What became of each: "taken", or the name of its error."""
+    """The outcome of each: "taken", or the name of its error."""
     outcomes = await asyncio.wait_for(asyncio.gather(*futures, return_exceptions=True), 20)
     return ["taken" if isinstance(each, Accepted) else type(each).__name__ for each in outcomes]
 

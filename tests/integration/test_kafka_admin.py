@@ -1,4 +1,4 @@
-"""What Kafka's admin clients change, over a socket: topics, partitions, records."""
+"""Changes by Kafka's admin clients, over a socket: topics, partitions, records."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ async def describe(client: KafkaClient, kind: int, name: str, keys: list[str] | 
 
 
 async def values(client: KafkaClient, name: str) -> dict[str, str]:
-    """What is the topic's own."""
+    """The configuration set on the topic itself."""
     return {each.name: each.value for each in (await describe(client, TOPIC, name)).configs if each.config_source == 1}
 
 

@@ -1,4 +1,4 @@
-"""What Kafka's admin clients look at, over a socket: brokers, partitions, bytes, epochs, producers."""
+"""Describe requests of Kafka's admin clients, over a socket: brokers, partitions, bytes, epochs, producers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka door tells who may not: rules that are taken back, names that are hidden, and what one may do."""
+"""Authorization at the Kafka port: revoked rules, hidden names, and authorized operations."""
 
 from __future__ import annotations
 

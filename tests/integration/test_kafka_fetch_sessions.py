@@ -64,7 +64,7 @@ async def session(client):
 
 
 def counted(broker, monkeypatch):
-    """How many commands have read state or log since."""
+    """The number of commands that have read state or log since."""
     count = [0]
     real = broker.store.command
 

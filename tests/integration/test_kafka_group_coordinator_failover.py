@@ -1,4 +1,4 @@
-"""What the next owner of a classic group knows when the broker that owned it has died."""
+"""State of a classic group after its owner has died and another broker takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who coordinates a classic group when brokers come, go, are silent or lose sight of Redis."""
+"""Coordinators of classic groups when brokers join, leave, stall or lose Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers with several Kafka listeners: who comes in by one is kept there, whatever it asks."""
+"""Brokers with several Kafka listeners: a client gets only addresses of the listener it connected to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in at the Kafka port: who gets in, who does not and what that tells, and how users come and go."""
+"""SASL at the Kafka port: logins, failures that reveal nothing, and changes of users."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ async def test_a_scheduled_batch_that_comes_after_the_end_is_refused_and_not_kep
 
 @pytest.mark.parametrize("some_now", [True, False])
 async def test_a_broker_that_remembers_an_older_transaction_asks_again(redis_url, prefix, some_now):
-    """What the first broker knows of the producer's transaction is old when the second has ended it."""
+    """The first broker's copy of the producer's transaction is stale after the second has ended it."""
     async with two(redis_url, prefix) as (first, second), listening(first) as here, listening(second) as there:
         await first.topics.create("t", 1, {"delayed_delivery": 1})
         async with BrokerClient(first, here) as a, BrokerClient(second, there) as b:

@@ -1,4 +1,4 @@
-"""The Kafka port under bad and slow clients: each is closed with a reason, and the others are served meanwhile."""
+"""The Kafka port under bad and slow clients: each is closed with a reason, and other clients are unaffected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def raw(address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 
 
 async def is_closed(reader: asyncio.StreamReader, within_s: float = 5) -> bool:
-    """Whether the broker closes the connection without a word."""
+    """Whether the broker closes the connection without a reply."""
     try:
         return await asyncio.wait_for(reader.read(1), within_s) == b""
     except ConnectionResetError:

@@ -106,7 +106,7 @@ class Ask(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What was made while Redis was fit: a producer with a transaction, and a member of the group "g"."""
+    """State created while Redis was fit: a producer with a transaction, and a member of the group "g"."""
 
     pid: int
     epoch: int

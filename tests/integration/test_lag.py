@@ -1,4 +1,4 @@
-"""How far readers are behind, by plain reads: as cursor/stats says, or more where that walks the log."""
+"""Consumer lag by plain reads: equal to cursor/stats, or higher where that walks the log."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Attempts:
 
 @pytest.fixture
 def without_net(monkeypatch):
-    """What is not published is not found."""
+    """Disables the periodic check, so that only notifications wake waiters."""
     monkeypatch.setattr(waiting, "CHECK_S", 600.0)
 
 

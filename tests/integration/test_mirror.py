@@ -350,7 +350,7 @@ async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_l
 
 
 async def ends(cluster: Cluster) -> int:
-    """How much has been written to it, committed or not."""
+    """The number of records written to it, committed or not."""
     try:
         _, states = await cluster.broker.topics.describe("orders")
     except UnknownTopic:

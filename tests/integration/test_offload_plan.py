@@ -1,4 +1,4 @@
-"""What is planned to be written to Parquet: sealed ledgers, transactions, age, scheduled records, a real partition."""
+"""The plan of an offload to Parquet: sealed ledgers, transactions, age, scheduled records, a real partition."""
 
 from __future__ import annotations
 

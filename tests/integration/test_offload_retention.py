@@ -35,7 +35,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
 
 
 async def left(world: OffloadTopic) -> tuple[int, list[int], int]:
-    """Where the log starts, which segments there are, how many files."""
+    """The log start, the segments, and the number of files."""
     await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))
     segments = (await world.standing()).segments

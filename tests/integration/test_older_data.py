@@ -1,4 +1,4 @@
-"""What an older release has stored is read, gone on with and ended by this one; what a newer one stored is refused.
+"""Data of an older release can be read, continued and ended; data of a newer release is refused.
 
 tests/data/format-1.aof.gz is the append-only file of a Redis that a broker of commit 93e1798 wrote to: plain
 records, a committed and an aborted transaction, one that was left open, a Kafka producer with a transactional id and

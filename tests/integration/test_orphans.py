@@ -1,4 +1,4 @@
-"""What strays: partitions without a topic, listeners without a channel, names of brokers, counts that are wrong."""
+"""Orphans: partitions without a topic, listeners without a channel, names of brokers, and wrong counts."""
 
 from __future__ import annotations
 

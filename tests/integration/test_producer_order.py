@@ -59,7 +59,7 @@ class Producing:
 
 
 async def kinds(futures: list[asyncio.Future[Accepted]]) -> list[str]:
-    """What became of each: "taken", or the name of its error."""
+    """The outcome of each: "taken", or the name of its error."""
     outcomes = await asyncio.wait_for(asyncio.gather(*futures, return_exceptions=True), 20)
     return ["taken" if isinstance(each, Accepted) else type(each).__name__ for each in outcomes]
 

@@ -1,4 +1,4 @@
-"""What the README and the how-to pages print runs as printed, against a `serve` with nothing prepared."""
+"""Commands of the README and the how-to pages run as printed, against a fresh `serve`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ async def pair(server, prefix):
 
 
 async def taken_over(broker, until):
-    """Whether a second consumer that asks all the time gets the subscription before the first one has called again."""
+    """Whether a second consumer that polls all the time gets the subscription before the first one's next call."""
     while not until.is_set():
         try:
             await broker.subscriptions.receive("t", "x", "second")

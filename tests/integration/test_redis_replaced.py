@@ -72,7 +72,7 @@ def is_fit(broker: Broker) -> bool:
 
 
 def writes(broker: Broker) -> dict[str, Callable[[], Awaitable[Any]]]:
-    """What must not be answered by a Redis that is not fit."""
+    """Requests that an unfit Redis must not answer."""
     return {
         "produce to a topic that was": lambda: broker.records.produce("orders", records("x")),
         "produce to a new topic": lambda: broker.records.produce("fresh", records("x")),

@@ -1,4 +1,4 @@
-"""What rules allow over REST, rule by rule: refused without, done with, and nothing is done before."""
+"""ACL rules over REST, one by one: refused without the rule and without effect, allowed with it."""
 
 from __future__ import annotations
 

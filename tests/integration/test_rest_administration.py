@@ -1,4 +1,4 @@
-"""Rules, tokens, users and the audit over REST: what administrators do, and who else may."""
+"""Rules, tokens, users and the audit over REST, for administrators and for other principals."""
 
 from __future__ import annotations
 

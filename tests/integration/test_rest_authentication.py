@@ -1,4 +1,4 @@
-"""Who a request comes from: bearer tokens, certificates, and everything that is neither."""
+"""Authentication of REST requests: bearer tokens, certificates, and invalid credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules, tokens and the audit by the SDK, against a broker that asks who is calling."""
+"""Rules, tokens and the audit by the SDK, against a broker with authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker's copy of rules and tokens: who changes it, when it counts elsewhere, and what it does without Redis."""
+"""The broker's copy of rules and tokens: changes, propagation to other brokers, and behaviour without Redis."""
 
 from __future__ import annotations
 

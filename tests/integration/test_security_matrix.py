@@ -203,7 +203,7 @@ async def prepare(g: Ground, act: Act) -> None:
 
 
 def judge(answer: Any, covers: str) -> bool | str:
-    """Whether it was done; what else happened."""
+    """Whether it was done, and its side effects."""
     if isinstance(answer, bool):
         return answer
     if isinstance(answer, int):

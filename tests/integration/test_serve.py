@@ -72,7 +72,7 @@ def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stoppe
 
 
 def advertised_address(address: str) -> tuple[str, int]:
-    """Where a broker asked by Metadata says that it is."""
+    """The broker's address in its reply to Metadata."""
     host, _, port = address.rpartition(":")
     asked = b"".join(request(3, 12, 1, None, MetadataRequest([])))
     with socket.create_connection((host, int(port)), timeout=20) as link:
@@ -103,7 +103,7 @@ def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients
 
 
 def refusal(serve: Serve) -> str:
-    """What a serve that does not start says: one line on stderr, or a numbered list, with exit code 2."""
+    """The message of a serve that does not start: one line or a numbered list on stderr, with exit code 2."""
     code, errors = serve.end()
     assert code == 2, errors
     assert errors.startswith("redis-ledger: ")

@@ -49,7 +49,7 @@ def attempted(wanted: Writing, number: int, task: str, *values: str, key: bytes 
 
 
 def seen(client: Client) -> list[str]:
-    """What a committed reader gets, in any order."""
+    """The values a read_committed reader gets, in any order."""
     found = [message.text() for partition in range(3) for message in client.read("out", partition)]
     return sorted(found)
 

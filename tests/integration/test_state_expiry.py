@@ -1,4 +1,4 @@
-"""What is remembered has an end: outcomes, tombstones and producers go by themselves, a page at a time."""
+"""Expiry of stored state: outcomes, tombstones and producers are removed, a page at a time."""
 
 from __future__ import annotations
 

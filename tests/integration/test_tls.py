@@ -1,4 +1,4 @@
-"""TLS at both doors of a broker process: who is spoken to, who a client certificate names, and new certificates."""
+"""TLS at both ports of a broker process: trust, client certificates, and reload of certificates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def broker(place: Place) -> Iterator[Serve]:
 
 
 class Log:
-    """What a broker says on stderr."""
+    """A broker's output on stderr."""
 
     def __init__(self, broker: Serve) -> None:
         assert broker.process.stderr is not None
@@ -101,7 +101,7 @@ def served_by(where: tuple[str, int], trusting: ssl.SSLContext) -> int:
 
 
 def is_closed_by(link: socket.socket) -> bool:
-    """Whether the other side ends the connection, whatever it says before."""
+    """Whether the peer closes the connection, with or without a reply before."""
     link.settimeout(PATIENCE_S)
     try:
         while link.recv(65_536):

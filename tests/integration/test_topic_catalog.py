@@ -49,7 +49,7 @@ async def write(catalog: Catalog, name: str, number: int = 0) -> int:
 
 
 async def put(store: Store, entry: TopicEntry) -> None:
-    """What a broker that died has left in the catalog."""
+    """Writes a catalog entry as a broker that died may have left it."""
     k = of(store)._keys
     await store.command("HSET", k.topics, entry.name, entry.encoded(), key=k.topics)
     await store.command("HINCRBY", k.state, "version", 1, key=k.topics)
@@ -313,7 +313,7 @@ def raw(entry: TopicEntry) -> bytes:
 
 
 async def reads_of(store: Store, name: str) -> int:
-    """How often a command was carried out so far, on all servers."""
+    """The number of executions of a command so far, on all servers."""
     total = 0
     for text in await store.everywhere("INFO", "commandstats"):
         for line in text.decode().splitlines():

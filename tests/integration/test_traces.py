@@ -176,7 +176,7 @@ async def test_a_caller_who_leaves_a_long_poll_is_no_error(redis_url, prefix, ex
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
-    """What an OTLP collector takes; class-wide, for the test to look at."""
+    """An OTLP collector that keeps what it receives; class-wide, for the test to look at."""
 
     got: list[ExportTraceServiceRequest]
     came: threading.Event

@@ -1,4 +1,4 @@
-"""What is in doubt stays in doubt: a write whose reply was lost is never called unwritten, whatever comes after it."""
+"""Unknown outcomes stay unknown: a write whose reply was lost is never reported as not written."""
 
 from __future__ import annotations
 

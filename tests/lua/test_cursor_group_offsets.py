@@ -1,4 +1,4 @@
-"""Which keys a Kafka group's offset has, and which of them scripts name."""
+"""The keys of a Kafka group's offset, and those that scripts declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/delay/rotate, write, seal, load, replace, drop_snapshot, restore: a bucket's life, and who comes second."""
+"""lua/delay/rotate, write, seal, load, replace, drop_snapshot, restore: a bucket's life, and conflicts."""
 
 from __future__ import annotations
 

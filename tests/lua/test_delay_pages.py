@@ -12,7 +12,7 @@ COUNT = 1_000
 
 
 def settled(delays: Delays, number: int = 1) -> int:
-    """How many calls it took."""
+    """The number of calls."""
     for calls in range(1, 100):
         reply = delays.settle(NAME, number)
         if len(reply) == 2:

@@ -24,7 +24,7 @@ class Group:
         return self.run("claim", broker, dead, kind, generation)[:4]
 
     def members(self, broker):
-        """What a claim by the owner answers of members, and their rows."""
+        """The members and their rows in the reply to a claim by the owner."""
         rows = {name.removeprefix("m:"): row for name, row in self.stored.items() if name.startswith("m:")}
         return self.run("claim", broker, "", "classic", 0)[4:], rows
 

@@ -1,4 +1,4 @@
-"""lua/include/producers: who may write under a producer id."""
+"""lua/include/producers: the ownership check of a producer id."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Run:
 
 
 async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[int]) -> list[Shown]:
-    """What another broker reads, which remembers nothing and has next to no cache."""
+    """The records that another broker reads, which has no state and almost no cache."""
     async with one(url, prefix, offload_home=home, offload_cache_bytes=200, **KEEPS) as broker:
         partition = await broker.catalog.partition("t", 0)
         everything = await seen(broker, "t", 0, 0)
@@ -111,7 +111,7 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
 
 
 async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tuple[list[Shown], list[Shown]]:
-    """What is read before the last offloading, and by another broker after it."""
+    """The records read before the last offload, and by another broker after it."""
     prefix = f"t{secrets.token_hex(6)}"
     with tempfile.TemporaryDirectory() as home:
         async with one(url, prefix, offload_home=home, **KEEPS) as broker:

@@ -60,7 +60,7 @@ def mutated(batch: bytes, changes: list[tuple[str, float, bytes]], *, from_byte:
 
 
 def outcome(read: Callable[[], Any]) -> tuple[Any, str]:
-    """What was read, or the sentence of a refusal that is expected of damage; every other exception fails the test."""
+    """The decoded records, or the message of an expected refusal; every other exception fails the test."""
     try:
         return read(), ""
     except (CorruptBatch, BadChecksum, TooLargeToDecode, UnsupportedCompression) as refusal:

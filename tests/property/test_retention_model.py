@@ -90,7 +90,7 @@ class Log:
         return [at for at in offsets if at not in owed.acknowledged and self.is_wanted(at)]
 
     def trimmed(self, before_ms: int, bytes_max: int, below: int, needed: int) -> int:
-        """Where the log starts after a trim by these."""
+        """The log start after a trim by these limits."""
         start, kept = self.start, sum(len(batch.payload) for batch in self.left())
         for batch in self.left():
             is_surplus = batch.at_ms < before_ms or (bytes_max >= 0 and kept > bytes_max)

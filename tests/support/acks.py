@@ -33,7 +33,7 @@ async def ack_upto(broker: Broker, offset: int, txn: TxnId | None = None, name: 
 
 
 async def offsets(broker: Broker, name: str = "s", consumer: str = "c1", **more: Any) -> list[int]:
-    """What a consumer receives next."""
+    """The next delivery to a consumer."""
     return [id_.offset for id_ in await receive_values(broker, "t", name, consumer, **more)]
 
 

@@ -68,7 +68,7 @@ async def values_of(
     isolation: Isolation = "read_committed",
     offset: int | str = "earliest",
 ) -> list[str]:
-    """What a reader gets from one partition, in order; markers are shown as [marker]."""
+    """The records of one partition for a reader, in order; markers are shown as [marker]."""
     found: list[str] = []
     at: Any = offset
     while True:

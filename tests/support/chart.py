@@ -37,7 +37,7 @@ def values_files() -> list[str]:
 
 
 def refused(values: str) -> str:
-    """What Helm says of values it does not take."""
+    """Helm's error for values it rejects."""
     ran = run("helm", "template", RELEASE, CHART, "--namespace", NAMESPACE, "--values", "-", given=values)
     assert ran.returncode != 0, "taken"
     return ran.stderr
@@ -54,7 +54,7 @@ def rendered(name: str) -> str:
 
 @cache
 def notes(name: str) -> str:
-    """What `helm install` prints then."""
+    """The notes that `helm install` prints."""
     chosen = ("--namespace", NAMESPACE, "--values", HERE / "values" / f"{name}.yaml")
     ran = run("helm", "install", RELEASE, CHART, "--dry-run=client", *chosen)
     assert ran.returncode == 0, ran.stderr

@@ -114,7 +114,7 @@ class History:
                 yield f"{value} by {-by_ms:.0f} ms"
 
     def waits_ms(self, topic: str) -> list[tuple[str, float]]:
-        """How long after its due time each scheduled value was got first."""
+        """The delay from each scheduled value's due time to its first delivery."""
         first: dict[str, float] = {}
         for event in self._of("got"):
             if event["topic"] == topic:
@@ -153,7 +153,7 @@ class History:
 
 
 def made_once(sources: Log, results: Log) -> list[str]:
-    """What is wrong with results that are to be one "out of <value>" for every value of the sources."""
+    """Flaws in results that must hold "out of <value>" once for every value of the sources."""
     wanted = {f"out of {value}" for rows in sources.values() for _, value in rows}
     there = Counter(value for rows in results.values() for _, value in rows)
     found = {

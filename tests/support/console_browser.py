@@ -33,7 +33,7 @@ class ConsoleBrowser:
         return await self.http.post(f"{BASE}/console{path}", data=sent, headers=headers or {})
 
     async def said(self) -> str:
-        """What the act before said, on the page it led to."""
+        """The message of the previous act, on the page it led to."""
         found = re.search(r'class="message" role="status">(.*?)</p>', (await self.get("/topics")).text)
         return unescape(found[1]) if found else ""
 

@@ -58,7 +58,7 @@ class Member:
         return [TopicPartitions(self.ids[name], some) for name, some in self.owned.items()]
 
     def take(self, answer: ConsumerGroupHeartbeatResponse) -> Numbers:
-        """What it reads after the answer."""
+        """The partitions it reads after the answer."""
         assert (answer.error_code, answer.error_message) == (0, None)
         self.name, self.epoch = answer.member_id or "", answer.member_epoch
         if answer.assignment is not None:

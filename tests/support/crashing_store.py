@@ -86,7 +86,7 @@ async def cut_index(
 
 
 async def run_until_cut(step: Awaitable[Any], store: CutStore) -> bool:
-    """Whether the step came to its end."""
+    """Whether the step completed."""
     work, cut = asyncio.ensure_future(step), asyncio.ensure_future(store.cut.wait())
     await asyncio.wait({work, cut}, return_when=asyncio.FIRST_COMPLETED)
     for task in (work, cut):

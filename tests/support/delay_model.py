@@ -88,7 +88,7 @@ class Model(dict[ScheduledId, Row]):
             self[id] = self[id]._replace(**more)
 
     def in_order(self) -> list[ScheduledId]:
-        """What is pending, as it has to fire: by due time, then as it arrived, what was moved by itself behind."""
+        """Pending records in firing order: by due time, then by arrival; those moved by themselves come last."""
         return sorted(self.ids("pending"), key=lambda id: (self[id].due, id.entry, not self[id].is_grouped, id.index))
 
     def fire(self, values: list[str]) -> None:

@@ -56,7 +56,7 @@ class FakeLog:
         self._state()
 
     def trim(self, start: int) -> None:
-        """What retention does: the log begins at `start` now."""
+        """Applies retention: the log now begins at `start`."""
         self.start = start
         self.client.xtrim(self.keys.log, minid=f"{start}-0", approximate=False)
         self._state()

@@ -60,7 +60,7 @@ def fetched(answer: FetchResponse) -> PartitionData:
 
 
 def values(data: PartitionData, *, committed: bool = True) -> list[str]:
-    """What a consumer hands to its user: it leaves out markers and, as read_committed clients do, what was aborted."""
+    """The records a consumer returns: no markers and, as in read_committed clients, none that were aborted."""
     assert data.error_code == 0, f"error {data.error_code}"
     assert isinstance(data.records, memoryview | bytes | bytearray)
     aborted = sorted((a.first_offset, a.producer_id) for a in data.aborted_transactions or ()) if committed else []

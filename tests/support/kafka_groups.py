@@ -119,7 +119,7 @@ async def coordinator_of(client: KafkaClient, group: str = "g") -> tuple[int, st
 
 
 async def state_of(node: Node, group: str = "g") -> dict[str, str]:
-    """What is stored of a group, without its members."""
+    """The stored state of a group, without its members."""
     key = GroupKeys(node.broker.store.prefix, group).state
     row = await node.broker.store.command("HGETALL", key, key=key)
     pairs = zip(row[::2], row[1::2], strict=True)

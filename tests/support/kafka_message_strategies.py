@@ -71,7 +71,7 @@ def values(message_name: str, plain: bool = False) -> st.SearchStrategy:
 
 
 def default_of(message: Message, field: Field) -> object:
-    """What a reader makes of a field that was not sent, or that may not be null."""
+    """The value a reader gets for a field that was not sent, or that may not be null."""
     return eval(field.default_source(), {"NO_UUID": bytes(16), **codec_of(message.module)})
 
 

@@ -1,4 +1,4 @@
-"""As much of Kubernetes' API as Helm's `lookup` asks for: versions, resources, and objects that are there."""
+"""The part of Kubernetes' API that Helm's `lookup` needs: versions, resources, and existing objects."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ class TxnCoordinator(Node):
         return {k.decode(): v.decode() for k, v in self.client.hgetall(self.keys.live).items() if k}
 
     def records(self) -> list[txn_log.LiveRecord]:
-        """What is alive in the log."""
+        """The live records of the transaction log."""
         return list(txn_log.live_records(self.client.xrange(self.keys.log), self.client.hgetall(self.keys.live)))
 
     def counters(self) -> dict[str, int]:

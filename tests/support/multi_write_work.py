@@ -139,7 +139,7 @@ async def commit(broker: Broker, topic: str) -> None:
 
 
 async def ended(broker: Broker, topic: str) -> None:
-    """What is decided ends by itself; what is not is aborted, as its timeout would do."""
+    """Decided transactions complete; the others are aborted, as by their timeout."""
     await abort(broker, topic)
 
     async def live() -> int:

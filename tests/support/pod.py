@@ -27,7 +27,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 
 def image_environment() -> dict[str, str]:
-    """What the image says of its own accord, and the chart has to agree with."""
+    """The image's own settings, with which the chart must agree."""
     return dict(re.findall(r"\b(REDIS_LEDGER_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()))
 
 
@@ -139,7 +139,7 @@ class Pod:
         return said
 
     def probe(self, which: str, ports: Mapping[str, str], trusts: ssl.SSLContext | bool = True) -> int:
-        """What the kubelet would see: the status of readinessProbe, livenessProbe or startupProbe."""
+        """The kubelet's view: the status of readinessProbe, livenessProbe or startupProbe."""
         asks = self.container[which]["httpGet"]
         with httpx.Client(trust_env=False, timeout=self.container[which]["timeoutSeconds"], verify=trusts) as http:
             return http.get(f"{asks['scheme'].lower()}://{ports[asks['port']]}{asks['path']}").status_code

@@ -134,7 +134,7 @@ class ScheduledTopic:
     # -- what is seen ------------------------------------------------------------------------------------------------
 
     async def values(self, partition: int = 0) -> list[str]:
-        """What a reader of committed records gets, markers left out."""
+        """The records of a read_committed reader, without markers."""
         return [v for v in await values_of(self.broker, self.name, partition) if v != "[marker]"]
 
     async def end(self, partition: int = 0) -> int:
@@ -233,7 +233,7 @@ class Witness:
         ]
 
     def latest_ms(self, dues: Sequence[int]) -> int:
-        """How late the latest was seen."""
+        """The largest delay observed."""
         return max(self.first_seen_ms(offset) - due for offset, due in enumerate(dues))
 
 

@@ -181,7 +181,7 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
         return _produced(partition, base, len(records), False)
 
     def _produce_json(self, topic: str, body: dict[str, Any]) -> httpx.Response:
-        """What is due is visible as the dict that was sent; what is not waits, in a transaction from its start on."""
+        """Due records are visible as the dict that was sent; the others wait, in a transaction from its start on."""
         self.bodies.append(body)
         partition, given = body["partition"], body["records"]
         self._check_open(body.get("transaction"))

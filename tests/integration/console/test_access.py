@@ -1,4 +1,4 @@
-"""Who gets into the console and what they may do there, and what pages of other sites cannot."""
+"""Console login, permissions, and protection against requests from other sites."""
 
 from __future__ import annotations
 
@@ -298,10 +298,10 @@ async def test_acts_that_were_refused_are_noted(world):
     }
     for path in noted:
         assert (await browser.post(f"/{path}", **form, **rule)).status_code == 403, path
-    told = await world.broker.audit.entries(100)
-    assert [each.act for each in told][::-1] == list(noted.values())
-    assert {(each.outcome, each.principal) for each in told} == {("refused", "User:eve")}
-    assert {"t n", "n", "3-1", "User:eve", "User:eve READ TOPIC n"} == {each.target for each in told}
+    entries = await world.broker.audit.entries(100)
+    assert [each.act for each in entries][::-1] == list(noted.values())
+    assert {(each.outcome, each.principal) for each in entries} == {("refused", "User:eve")}
+    assert {"t n", "n", "3-1", "User:eve", "User:eve READ TOPIC n"} == {each.target for each in entries}
 
 
 async def test_an_open_broker_makes_no_credentials(broker, browser):

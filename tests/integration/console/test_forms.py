@@ -1,4 +1,4 @@
-"""What the console's pages offer to whom, how a part of a page is refreshed, and quotas."""
+"""Forms by permission, partial page refreshes, and quotas in the console."""
 
 from __future__ import annotations
 
