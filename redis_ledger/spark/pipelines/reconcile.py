@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,17 +23,15 @@ from redis_ledger.spark.pipelines import reconcile_counts as counts
 from redis_ledger.spark.pipelines import reconcile_expected as expectations
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.reconcile_facts import (
-    Check,
     Demands,
-    Matched,
     SideFacts,
-    Verdict,
     alone,
     of_expectations,
     of_two,
 )
+from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.reconcile_rows import RowsQuery, contents_of, rows
-from redis_ledger.spark.pipelines.reconcile_samples import Samples, samples
+from redis_ledger.spark.pipelines.reconcile_samples import samples
 from redis_ledger.spark.pipelines.reconcile_sides import Loaded, Side, load, shaped, side
 from redis_ledger.terminal import one_line
 
@@ -44,23 +41,6 @@ if TYPE_CHECKING:
 NAME = "reconcile"
 SAME, DIFFERENT, FAILED = 0, 1, 2
 SAMPLES = 20
-
-
-@dataclass
-class Outcome:
-    """All that a report says.  b, matched: None where there is no second side."""
-
-    verdict: Verdict
-    a: SideFacts
-    b: SideFacts | None = None
-    matched: Matched | None = None
-    checks: list[Check] = field(default_factory=list)
-    samples: list[Samples] = field(default_factory=list)
-    through_time: bins.Bins | None = None
-    along_offsets: list[bins.Cells] = field(default_factory=list)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    began: datetime = field(default_factory=lambda: datetime.now(UTC))
-    seconds: float = 0.0
 
 
 class _Looked:
@@ -94,7 +74,7 @@ class _Looked:
         )
 
 
-def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress) -> Outcome:
+def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress) -> Reconciliation:
     """Raises LedgerError, and what Spark raises, where it cannot be compared."""
     began, began_s = datetime.now(UTC), time.monotonic()
     right: Side | None = given.right
@@ -124,10 +104,10 @@ def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress
     elif expected is not None:
         facts = a.facts()
         checks = expectations.counted(expected, facts) + expectations.looked_up(expected, a.frame, wanted)
-        outcome = Outcome(of_expectations(facts, checks, demands), facts, checks=checks)
+        outcome = Reconciliation(of_expectations(facts, checks, demands), facts, checks=checks)
     else:
         facts = a.facts()
-        outcome = Outcome(alone(facts, demands), facts)
+        outcome = Reconciliation(alone(facts, demands), facts)
     _draw(outcome, looked)
     outcome.asked = [("contents", wanted.contents.replace("`", "")), *_asked(given)]
     for each in looked:
@@ -141,7 +121,7 @@ def _check_order(looked: list[_Looked], demands: Demands) -> None:
         raise InvalidRequest("--ordered-by needs a column offset on one side at least: it says what comes first.")
 
 
-def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: int) -> Outcome:
+def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: int) -> Reconciliation:
     from pyspark import StorageLevel
 
     identities = counts.laid_over(a.rows, b.rows).persist(StorageLevel.MEMORY_AND_DISK)
@@ -149,10 +129,10 @@ def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: in
     first, second = a.facts(), b.facts()
     shown = samples(identities, found, (a.frame, b.frame), wanted, number)
     identities.unpersist()
-    return Outcome(of_two(first, second, found, demands), first, second, found, samples=shown)
+    return Reconciliation(of_two(first, second, found, demands), first, second, found, samples=shown)
 
 
-def _draw(outcome: Outcome, looked: list[_Looked]) -> None:
+def _draw(outcome: Reconciliation, looked: list[_Looked]) -> None:
     """What the charts of the page need."""
     rows = {each.letter.lower(): each.rows for each in looked}
     sides = [each for each in (outcome.a, outcome.b) if each is not None]

@@ -37,8 +37,8 @@ async def endless(labs: Sequence[Lab]) -> None:
 GROUPS = [runner.Group(["a"], fine), runner.Group(["b", "c"], broken), runner.Group(["d", "e"], fine)]
 
 
-def run(names: Sequence[str], **more: bool) -> int:
-    return runner.run(GROUPS, names, Pace(), timeout_s=5, **{"is_written": True, **more})
+def run(names: Sequence[str], *, is_written: bool = True, keeps_partial: bool = False) -> int:
+    return runner.run(GROUPS, names, Pace(), timeout_s=5, is_written=is_written, keeps_partial=keeps_partial)
 
 
 def test_groups_without_a_wanted_bench_are_not_run_and_only_wanted_figures_are_written(written, capsys):

@@ -28,6 +28,7 @@ from redis_ledger.spark.pipelines.reconcile_facts import (
     of_expectations,
     of_two,
 )
+from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.reconcile_rows import contents_of, sql
 from redis_ledger.spark.pipelines.reconcile_samples import Sample, Samples
 from redis_ledger.spark.pipelines.reconcile_sides import Side, side
@@ -226,7 +227,7 @@ def test_a_moment_is_shown_in_utc(ms: int, shown: str) -> None:
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
-def an_outcome(**more: Any) -> reconcile.Outcome:
+def an_outcome(**more: Any) -> Reconciliation:
     a = a_side("A", facts(0, 9, first=0, end=10, holes=1, start=0, stable=10, log_end=10), has_offsets=True)
     b = a_side(
         "B",
@@ -243,7 +244,7 @@ def an_outcome(**more: Any) -> reconcile.Outcome:
         "along_offsets": [Cells(0, 0, 10, 1, [1] * 10, [1] * 3 + [0] + [1] * 6)],
         "asked": [("key", "offset")], "began": datetime(2026, 1, 1, tzinfo=UTC),
     }  # fmt: skip
-    return reconcile.Outcome(**{**made, **more})
+    return Reconciliation(**{**made, **more})
 
 
 class Tags(HTMLParser):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from redis_ledger.spark.pipelines.reconcile import Outcome
 from redis_ledger.spark.pipelines.reconcile_bins import Bins, Cells
 from redis_ledger.spark.pipelines.reconcile_facts import Check, Hole, Matched, PartitionFacts, SideFacts, Verdict
+from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.reconcile_samples import Sample, Samples
 from redis_ledger.spark.pipelines.report import page, text
 from tests.support.html_injection import TEXTS, Seen
@@ -16,13 +16,13 @@ from tests.support.html_injection import TEXTS, Seen
 AT_MS = 1_000_000_000_000
 
 
-def outcome(word: str) -> Outcome:
+def outcome(word: str) -> Reconciliation:
     """Everything that a report can show, with the word wherever a text of others can stand."""
     facts = PartitionFacts(0, 9, 900, 7, first=0, end=10, holes=1, start=0, stable=10, log_end=10)
     a = SideFacts("A", f"topic {word}", (facts,), has_offsets=True)
     b = SideFacts("B", f"parquet {word}", (facts._replace(checksum=8),), has_offsets=True, holes=[Hole(0, 3, 5)])
     samples = [Sample("A", 0, 3, AT_MS, word, word), Sample("B", None, None, None, word, f'{{"name": "{word}"}}')]
-    return Outcome(
+    return Reconciliation(
         Verdict(f"Not the same: {word}.", [word] * 4, [word]), a, b, Matched(missing=1, distinct_a=9, distinct_b=8),
         [Check(f"unique {word}", word, word, False)], [Samples("missing", f"Missing {word}", 2, samples)],
         Bins(AT_MS, 60_000, [9, 0], [8, 0]), [Cells(0, 0, 10, 1, [1] * 10, [1] * 3 + [0] + [1] * 6)],

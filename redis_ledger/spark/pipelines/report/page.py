@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
 from redis_ledger.spark.pipelines.progress import size
 from redis_ledger.spark.pipelines.reconcile_facts import PartitionFacts
+from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.report import charts, text
-
-if TYPE_CHECKING:
-    from redis_ledger.spark.pipelines.reconcile import Outcome
 
 PARTITIONS_MAX = 200
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: Reconciliation) -> str:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -26,7 +24,7 @@ def render(outcome: Outcome) -> str:
     return template.render(_said(outcome)) + "\n"
 
 
-def _said(outcome: Outcome) -> dict[str, Any]:
+def _said(outcome: Reconciliation) -> dict[str, Any]:
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     letters = "".join(each.letter for each in sides)
     is_same_log = any(name == "key" and value == "offset" for name, value in outcome.asked)
@@ -65,7 +63,7 @@ class Row:
         self.is_off = len(of) == 2 and (len(known) < 2 or known[0].checksum != known[1].checksum)
 
 
-def partitions(outcome: Outcome) -> list[Row]:
+def partitions(outcome: Reconciliation) -> list[Row]:
     """Those that differ first; none where no side knows partitions."""
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     by_number = [{each.partition: each for each in side.partitions if each.partition >= 0} for side in sides]

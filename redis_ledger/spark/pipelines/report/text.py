@@ -3,22 +3,18 @@ Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from redis_ledger.spark.pipelines.progress import size
 from redis_ledger.spark.pipelines.reconcile_facts import SideFacts
+from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.report.charts import moment
 from redis_ledger.terminal import one_line
-
-if TYPE_CHECKING:
-    from redis_ledger.spark.pipelines.reconcile import Outcome
 
 Row = tuple[str, list[str]]
 SAMPLES = 3
 TEXT_MAX = 100
 
 
-def facts(outcome: Outcome) -> list[Row]:
+def facts(outcome: Reconciliation) -> list[Row]:
     """What is said of each side, a row each; rows that say nothing of any side are left out."""
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     rows: list[Row] = [
@@ -49,7 +45,7 @@ def _if_offsets(side: SideFacts, number: int) -> str:
     return f"{number:,}" if side.has_offsets else "–"
 
 
-def render(outcome: Outcome, report: str) -> str:
+def render(outcome: Reconciliation, report: str) -> str:
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     lines = [outcome.verdict.headline, ""]
     rows: list[Row] = [("", [f"{each.letter}: {each.name}" for each in sides]), *facts(outcome)]
