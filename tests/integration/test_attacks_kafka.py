@@ -239,7 +239,7 @@ async def test_a_user_that_is_not_there_takes_as_long_as_a_wrong_password(target
     assert 0.6 < known / unknown < 1.6  # without the work for unknown users it is 5
 
 
-async def test_who_tries_many_passwords_at_once_keeps_nobody_else_waiting(target, monkeypatch):
+async def test_many_concurrent_password_attempts_do_not_delay_other_clients(target, monkeypatch):
     done: list[str] = []
 
     def slowly(mechanism: str, password: str, verifier: object) -> bool:

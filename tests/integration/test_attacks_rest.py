@@ -70,7 +70,7 @@ async def test_a_token_in_the_address_is_not_taken_and_not_repeated(target, caps
         b"cookie: authorization=root",
     ],
 )
-async def test_headers_that_other_servers_believe_name_nobody(target, header):
+async def test_identity_headers_of_other_servers_are_ignored(target, header):
     status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
     assert status == 401
     assert await written(target) == 0
@@ -103,7 +103,7 @@ async def test_a_revoked_token_and_those_near_it_are_nothing(target):
     assert await written(target) == 1
 
 
-async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp_path):
+async def test_a_jwt_without_a_trusted_signature_is_refused(redis_url, prefix, tmp_path):
     key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     curve = jwt.get_algorithm_by_name("ES256")
     public = {**curve.to_jwk(key.public_key(), as_dict=True), "kid": "k"}
@@ -151,7 +151,7 @@ def b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-async def test_an_idempotency_key_of_somebody_else_tells_and_does_nothing(target):
+async def test_an_idempotency_key_of_another_principal_reveals_and_changes_nothing(target):
     await target.allow("eve", Op.WRITE, Resource.TOPIC, "orders")
     key = b"idempotency-key: the-same"
     first = await target.ask("ada", "POST", "/v1/transactions", b"{}", key)

@@ -42,7 +42,7 @@ async def test_without_authentication_acts_are_in_the_log_only(redis_url, prefix
         assert await broker.audit.entries(10) == []
 
 
-async def test_refusals_are_bounded_and_what_was_left_out_is_told(redis_url, prefix, monkeypatch):
+async def test_refusals_are_bounded_and_omissions_are_reported(redis_url, prefix, monkeypatch):
     now = [1_000.0]
     monkeypatch.setattr(audit, "monotonic", lambda: now[0])
     async with one(redis_url, prefix) as broker:

@@ -115,7 +115,7 @@ async def test_acknowledgements_of_all_of_them_are_settled(broker):
     assert [(c.pending, c.leased, c.mark_delete) for c in stats.cursors] == [(0, 0, 1), (0, 0, 1)]
 
 
-async def test_without_a_number_a_repeated_commit_is_told_the_same(broker):
+async def test_without_a_number_a_repeated_commit_returns_the_same(broker):
     txns = await written(broker, "a", "b")
     for _ in range(2):
         assert await broker.transactions.commit_all([*txns, txns[0]]) == ("committed", None)

@@ -95,7 +95,7 @@ async def test_a_generation_that_another_broker_has_fenced_commits_nothing_more(
         assert await offsets(old) == {("t", 0): 6, ("t", 1): 1}
 
 
-async def test_a_member_of_the_new_protocol_that_is_fenced_is_told_that_its_epoch_is_stale(broker):
+async def test_a_fenced_member_of_the_new_protocol_gets_a_stale_epoch_error(broker):
     state = GroupKeys(broker.store.prefix, "g").state
     await broker.store.command("HSET", state, "kind", "consumer", key=state)
     await commit(broker, ("t", 0, 5), fence=3)
@@ -230,7 +230,7 @@ async def test_a_transaction_commits_nothing_on_a_topic_that_was_made_again_sinc
 
 
 @pytest.mark.parametrize("decided", [True, False])
-async def test_what_was_decided_and_not_carried_is_carried_by_whoever_reads_the_offsets(redis_url, prefix, decided):
+async def test_a_decided_transaction_is_completed_by_a_read_of_the_offsets(redis_url, prefix, decided):
     # Given a broker that dies between the decision and the ends, and no sweep
     async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
         await broker.topics.create("t", partitions=2)
@@ -255,7 +255,7 @@ async def test_every_decided_transaction_is_carried_whichever_partition_it_is_pe
         assert [(each.offset, each.pending) for each in found] == [(5, ()), (6, ()), (7, ())]
 
 
-async def test_a_transaction_past_its_deadline_is_ended_by_whoever_reads_the_offsets(redis_url, prefix):
+async def test_an_overdue_transaction_is_ended_by_a_read_of_the_offsets(redis_url, prefix):
     async with one(redis_url, prefix, sweep_interval_ms=60_000, default_timeout_ms=50) as broker:
         await broker.topics.create("t", partitions=1)
         txn = await in_transaction(broker, ("t", 0, 6))

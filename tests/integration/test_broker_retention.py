@@ -77,7 +77,7 @@ async def test_the_ledger_of_an_idle_partition_is_sealed_when_it_is_old(broker, 
     assert await values_of(broker, "t") == ["a", "b", "c"]
 
 
-async def test_a_ledger_that_grew_too_large_without_being_sealed_is_sealed_by_whoever_looks(broker):
+async def test_an_oversized_unsealed_ledger_is_sealed_by_the_next_access(broker):
     await broker.topics.create("t")
     await fill(broker, "x" * 1000)
     partition = await broker.catalog.partition("t", 0)
@@ -233,7 +233,7 @@ async def test_what_nobody_can_be_given_is_held_back_by_nobody(broker, clock):
     assert await start(broker) == 3
 
 
-async def test_bytes_are_kept_above_their_limit_as_long_as_somebody_needs_them(broker):
+async def test_bytes_above_the_limit_are_kept_while_a_subscription_needs_them(broker):
     await broker.topics.create("t", settings={"retention_bytes": 1, "retention_acknowledged": 1})
     await broker.subscriptions.create("t", "s")
     await fill(broker, "a", "b", "c")
@@ -272,7 +272,7 @@ async def test_records_that_are_deleted_while_they_are_being_delivered_are_left_
     assert (cursor.mark_delete, cursor.leased, cursor.backlog) == (2, 1, 1)
 
 
-async def test_nobody_holds_back_what_nobody_subscribes_to(broker, clock):
+async def test_records_without_a_subscription_are_not_retained_for_one(broker, clock):
     """Kafka groups do not count."""
     await broker.topics.create("t", settings=AT_ONCE)
     await fill(broker, "a", "b")

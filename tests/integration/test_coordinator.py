@@ -132,7 +132,7 @@ async def test_producer_ids_are_fresh_and_name_their_coordinator(coordinators):
 # -- decide ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_decision_names_everybody_it_concerns_and_is_repeated_alike(coordinators):
+async def test_a_decision_names_all_participants_and_a_retry_returns_the_same(coordinators):
     txn = await begin(coordinators, P0)
     await coordinators.add(txn, [P1, SUB])
     await coordinators.add(txn, [P0, SUB])
@@ -281,7 +281,7 @@ async def test_a_call_whose_reply_was_lost_is_sent_again_and_done_once(redis, pr
         await store.close()
 
 
-async def test_a_store_that_is_gone_is_told_to_every_operation_waiting(redis, prefix):
+async def test_a_lost_store_fails_every_waiting_operation(redis, prefix):
     async with proxy("127.0.0.1", redis.port) as link:
         store = await Store.open(link.url, prefix=prefix, retry_ms=100)
         coordinators = await opened(store, coordinators=1)
@@ -350,7 +350,7 @@ async def test_a_decision_without_participants_is_done_at_once(store, coordinato
     assert (await coordinators.done(txn))[:2] == (Status.OK, ["A"])
 
 
-async def test_an_unreachable_participant_is_told_after_all_others_were_tried(redis, prefix):
+async def test_an_unreachable_participant_is_reported_after_all_others_were_tried(redis, prefix):
     async with proxy("127.0.0.1", redis.port) as link:
         store = await Store.open(link.url, prefix=prefix, retry_ms=100)
         coordinators = await opened(store, coordinators=1)
@@ -369,7 +369,7 @@ async def test_an_unreachable_participant_is_told_after_all_others_were_tried(re
         await store.close()
 
 
-def test_a_status_nobody_expects_is_refused_with_what_it_is():
+def test_an_unexpected_status_is_reported_with_its_value():
     error = refusal_error(TxnId(3, 17), Status.TXN_STATUS, ["O"])
     assert type(error) is InvalidTxnStatus
     assert "3-17 is O" in error.detail

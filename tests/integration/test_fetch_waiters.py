@@ -190,7 +190,7 @@ async def test_closing_tells_every_reader_that_there_is_nothing(store, partition
         assert await waiting_reader is False
 
 
-async def test_a_channel_nobody_waits_on_is_left_after_a_while(monkeypatch, store, partition):
+async def test_an_unused_channel_is_unsubscribed_after_a_while(monkeypatch, store, partition):
     monkeypatch.setattr(waiting, "CHECK_S", 0.01)
     monkeypatch.setattr(waiting, "LINGER_S", 0.03)
     waiters = Waiters(store)

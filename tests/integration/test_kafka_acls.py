@@ -140,7 +140,7 @@ async def test_changes_are_noted_with_what_they_were(world):
     assert removed.act == "acl.remove"
 
 
-async def test_where_nobody_is_asked_who_they_are_there_are_no_rules(redis_url, prefix):
+async def test_without_authentication_there_are_no_rules(redis_url, prefix):
     async with serving(redis_url, prefix) as cluster:
         assert await create(cluster.client, creation()) == [SECURITY_DISABLED]
         answer = await cluster.client.ask(DescribeAclsRequest(1, None, 1, None, None, 1, 1), 3)

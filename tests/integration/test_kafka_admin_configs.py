@@ -94,7 +94,7 @@ async def test_a_topic_tells_its_own_and_what_it_has_from_the_broker(client, bro
         assert age.documentation
 
 
-async def test_synonyms_and_documentation_are_told_only_when_asked_for(client):
+async def test_synonyms_and_documentation_are_returned_only_on_request(client):
     await create(client, topic("orders"))
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "orders", [])])
     (found,) = (await client.ask(request, 4)).results

@@ -101,7 +101,7 @@ async def pages(client: KafkaClient, names: list[str], limit: int) -> list[list[
         cursor = module.Cursor(answer.next_cursor.topic_name, answer.next_cursor.partition_index)
 
 
-async def test_partitions_are_told_in_pages_in_the_order_of_topics(client, broker):
+async def test_partitions_are_returned_in_pages_in_topic_order(client, broker):
     for name, partitions in (("b", 3), ("a", 2), ("c", 1)):
         await broker.topics.create(name, partitions)
     everything = [("a", [0, 1]), ("b", [0, 1, 2]), ("c", [0])]
@@ -149,7 +149,7 @@ async def test_an_epoch_ends_at_the_end_of_the_log_or_is_not_known(client, broke
     assert await ask(-1, 0, number=1) == (UNKNOWN_TOPIC, -1, -1)
 
 
-async def test_producers_of_a_partition_are_told_with_their_open_transactions(client, broker):
+async def test_producers_of_a_partition_are_described_with_their_open_transactions(client, broker):
     await broker.topics.create("orders", 1)
     await broker.records.produce("orders", records("a", "b"), producer=ProducerSequence(77, 3, 0))
     txn = (await broker.transactions.begin(60_000)).id

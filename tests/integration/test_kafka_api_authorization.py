@@ -84,7 +84,7 @@ async def test_who_waits_for_records_gets_none_once_the_right_to_read_is_gone(wo
     assert (refused.error_code, bytes(refused.records or b"")) == (TOPIC, b"")
 
 
-async def test_a_member_that_loses_its_right_is_told_at_the_next_heartbeat(world):
+async def test_a_member_that_loses_its_right_gets_an_error_at_the_next_heartbeat(world):
     await world.allow("ada", Op.READ, Resource.GROUP, "g")
     member = Member(await world.client("ada"))
     assert (await member.join()).error_code == 0
@@ -176,7 +176,7 @@ async def test_a_topic_is_made_by_who_may_create_it_or_any(world):
 # -- what one may do ---------------------------------------------------------------------------------------------------
 
 
-async def test_operations_are_told_as_bits_to_who_asks(world):
+async def test_operations_are_returned_as_bits_on_request(world):
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
     await world.allow("ada", Op.READ, Resource.GROUP, "g")
     ada, root = await world.client("ada"), await world.client("root")
@@ -200,7 +200,7 @@ async def test_operations_are_told_as_bits_to_who_asks(world):
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
-async def test_nobody_writes_into_another_s_transaction_by_guessing_its_producer(world):
+async def test_a_guessed_producer_id_cannot_write_into_a_transaction(world):
     for user in ("ada", "eve"):
         await world.allow(user, Op.WRITE, Resource.TOPIC, "orders")
         await world.allow(user, Op.WRITE, Resource.TRANSACTIONAL_ID, user)

@@ -116,7 +116,7 @@ async def test_a_group_has_members_of_one_protocol_only_and_changes_when_it_is_e
         ({"epoch": -1}, UNKNOWN_MEMBER),
     ],
 )
-async def test_what_cannot_be_granted_is_told_by_its_code_and_in_words(redis_url, prefix, more, code):
+async def test_a_rule_that_cannot_be_granted_gets_a_code_and_a_message(redis_url, prefix, more, code):
     async with one(redis_url, prefix) as broker, listening(broker) as address, KafkaClient(address) as client:
         asked = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_names": ["t"], "epoch": 0, **more}
         a = Member(client, broker, asked.pop("member_id", "a"), group=asked.pop("group_id", "g"))

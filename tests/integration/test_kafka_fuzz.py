@@ -146,7 +146,7 @@ async def test_what_once_did_harm_is_answered_or_refused(redis_url, prefix, hear
     assert heard.collected() == {}
 
 
-async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis_url, prefix, heard):
+async def test_mutated_frames_do_not_bypass_the_login(redis_url, prefix, heard):
     async with (
         one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True, **SETTINGS) as broker,
         listening(broker) as address,

@@ -58,7 +58,7 @@ async def test_a_group_is_where_its_first_member_came_and_every_broker_says_so(p
             assert await coordinator_of(await asked.client(), group) == (0, *node.address)
 
 
-async def test_the_other_broker_sends_everybody_away(pair):
+async def test_the_other_broker_redirects_all_members(pair):
     member = await settled(pair[0])
     # Given its client at the other broker
     member.client = await pair[1].client()

@@ -116,7 +116,7 @@ async def test_a_static_member_comes_back_to_its_place(node):
         ({"group_instance_id": "i" * 250}, INVALID_REQUEST),
     ],
 )
-async def test_a_join_that_cannot_be_is_told_why(node, client, more, code):
+async def test_an_impossible_join_gets_the_reason(node, client, more, code):
     await stable(Member(client))
     for version in (5, 7):
         answer = await Member(client, version=version).join(**more)
@@ -240,7 +240,7 @@ async def test_a_group_without_members_is_deleted_with_its_offsets(node, client)
     assert (await Member(client).join()).generation_id == 1
 
 
-async def test_a_group_that_nobody_is_in_is_given_up_and_without_offsets_forgotten(node, client, monkeypatch):
+async def test_an_empty_group_is_released_and_without_offsets_removed(node, client, monkeypatch):
     monkeypatch.setattr(coordinator, "IDLE_MS", 0)
     await node.broker.topics.create("t")
     store, groups = node.broker.store, node.broker.groups

@@ -159,7 +159,7 @@ async def test_a_member_without_its_assignment_yet_is_told_to_wait(client):
     assert await commit(client, ("t", 0, 5), member=member) == [0]
 
 
-async def test_a_generation_of_a_group_that_nobody_is_in_is_over(client):
+async def test_the_generation_of_an_empty_group_has_ended(client):
     assert await commit(client, ("t", 0, 5), member=("m", 3)) == [ILLEGAL_GENERATION]
 
 

@@ -125,7 +125,7 @@ async def test_a_damaged_batch_is_refused_and_nothing_is_written(client, data, c
     assert produced(await client.ask(produce("t", batch("good")), 9)).base_offset == 0
 
 
-async def test_an_unknown_topic_or_partition_is_told_and_not_made(client):
+async def test_an_unknown_topic_or_partition_is_reported_and_not_created(client):
     assert produced(await client.ask(produce("nowhere", batch("a")), 9)).error_code == UNKNOWN_TOPIC
     assert produced(await client.ask(produce("t", batch("a"), partition=9), 9)).error_code == UNKNOWN_TOPIC
     assert fetched(await client.ask(fetch("nowhere"), 12)).error_code == UNKNOWN_TOPIC
@@ -213,7 +213,7 @@ async def test_together_the_partitions_of_an_answer_keep_to_the_limit(client):
 # -- sessions ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_session_names_its_partitions_once_and_is_told_only_news(client):
+async def test_a_session_names_its_partitions_once_and_gets_only_changes(client):
     first = await client.ask(fetch("t", partitions=(0, 1, 2), session=(0, 0)), 12)
     assert first.session_id > 0
     assert len(first.responses[0].partitions) == 3

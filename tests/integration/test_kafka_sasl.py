@@ -172,7 +172,7 @@ async def test_a_mechanism_that_is_not_served_is_refused_with_those_that_are(add
         assert (answer.error_code, answer.mechanisms) == (UNSUPPORTED_MECHANISM, MECHANISMS)
 
 
-async def test_where_nobody_has_to_log_in_nobody_can(redis_url, prefix):
+async def test_without_authentication_logins_are_unavailable(redis_url, prefix):
     async with one(redis_url, prefix) as broker, listening(broker) as address, KafkaClient(address) as client:
         assert (await handshake(client, "PLAIN")).error_code == ILLEGAL_STATE
         assert (await client.ask(SaslAuthenticateRequest(b"\0ada\0x"), 2)).error_code == ILLEGAL_STATE
@@ -360,7 +360,7 @@ async def test_users_come_and_go(broker):
         await broker.scram_credentials.remove("")
 
 
-async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
+async def test_a_broker_without_any_login_reports_it(redis_url, prefix):
     with structlog.testing.capture_logs() as logs:
         async with one(redis_url, prefix, auth_required=True):
             pass

@@ -48,7 +48,7 @@ async def test_a_token_is_a_password_of_the_user_token_and_names_its_principal(w
 
 
 @pytest.mark.parametrize("user", ["token", "ada", ""])
-async def test_what_is_no_token_of_ours_gets_nobody_in(world, user):
+async def test_a_foreign_token_is_refused(world, user):
     stranger = "rl_" + "0" * 12 + "_" + "0" * 64
     for password in (stranger, stranger[:-1], "", "sesame" if user == "token" else await world.token("ada")):
         async with KafkaClient(world.address) as client:

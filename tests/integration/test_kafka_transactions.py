@@ -213,7 +213,7 @@ async def test_the_producer_id_of_another_transactional_id_ends_and_adds_nothing
     assert await read(client) == ["mine"]
 
 
-async def test_a_producer_of_old_versions_is_told_invalid_epoch(client):
+async def test_a_producer_of_old_versions_gets_invalid_epoch(client):
     first = await Transactional(client, "pay", OLD).init()
     await first.send("t", "a")
     await Transactional(client, "pay", OLD).init()
@@ -241,7 +241,7 @@ async def test_an_identity_asked_for_with_nonsense_is_refused(client, timeout_ms
     assert (await client.ask(InitProducerIdRequest(name, timeout_ms), 4)).error_code == code
 
 
-async def test_an_identity_nobody_has_is_refused_everywhere(client):
+async def test_an_unknown_identity_is_refused_everywhere(client):
     stranger = Transactional(client, "stranger", NEW)
     stranger.pid, stranger.epoch = 77, 0
     assert await stranger.add("t", 0) == UNKNOWN_ID
@@ -272,7 +272,7 @@ async def test_any_broker_takes_any_step_of_a_transaction(redis_url, prefix, ver
             assert await values_of(second, "t") == [f"{n}" for n in range(6)]
 
 
-async def test_what_a_killed_broker_left_half_ended_is_finished_by_whoever_meets_it(redis_url, prefix):
+async def test_a_half_ended_transaction_of_a_killed_broker_is_completed_by_another(redis_url, prefix):
     """A commit that was decided, and whose markers were never written, does not hold the producer up."""
     async with one(redis_url, prefix, end_overdue_ms=60_000) as second:
         async with one(redis_url, prefix, end_overdue_ms=60_000) as first:
@@ -383,7 +383,7 @@ async def test_an_administrator_cannot_commit_what_the_coordinator_has_not(produ
 # -- upkeep ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_transactional_id_that_nobody_uses_any_more_is_forgotten(redis_url, prefix):
+async def test_an_unused_transactional_id_expires(redis_url, prefix):
     clock = ManualClock()
     async with one(redis_url, prefix, clock=clock, transactional_id_expiration_ms=10_000) as broker:
         await broker.producers.init("idle", 1_000)

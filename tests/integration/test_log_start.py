@@ -167,7 +167,7 @@ async def forced(request, world_of):
 # -- by offset and by time ---------------------------------------------------------------------------------------------
 
 
-async def test_a_kafka_consumer_is_told_where_the_log_begins_and_reads_on_from_there(world):
+async def test_a_kafka_consumer_gets_the_log_start_and_continues_there(world):
     await world.move()
     below = await world.fetch(world.start - 1)
     assert (below.error_code, below.log_start_offset, below.high_watermark) == (OUT_OF_RANGE, world.start, 12)

@@ -125,7 +125,7 @@ async def test_what_one_poll_does_not_take_goes_to_the_next_ones(broker):
     assert sorted(value for share in shares for value in share) == list("abcdefg")
 
 
-async def test_a_poll_of_some_partitions_is_not_given_others_and_holds_up_nobody(broker):
+async def test_a_poll_of_some_partitions_gets_no_others_and_blocks_no_other_poll(broker):
     (narrow,) = await polls(broker, 1, partitions=[1])
     (wide,) = await polls(broker, 1)
     await broker.records.produce("t", records("a", partition=4))
@@ -211,7 +211,7 @@ async def test_a_subscription_that_is_made_again_is_received_from_where_it_begin
         await second.subscriptions.seek("t", "s", to="latest")
 
 
-async def test_polls_of_a_subscription_that_is_deleted_are_told(pair):
+async def test_polls_of_a_deleted_subscription_get_an_error(pair):
     first, second = pair
     waiting_ones = await polls(second, 3)
     await first.subscriptions.delete("t", "s")
@@ -229,7 +229,7 @@ async def test_polls_end_when_the_broker_closes(redis_url, prefix):
         assert await asyncio.gather(*waiting_ones) == [{}] * 3
 
 
-async def test_what_nobody_published_is_found_after_a_while(broker, monkeypatch):
+async def test_unpublished_records_are_found_by_the_periodic_check(broker, monkeypatch):
     """As after a seek at a broker of the release before."""
     monkeypatch.setattr(long_polls, "KNOWN_S", 0.3)
     await broker.records.produce("t", records("a", partition=0))
@@ -241,7 +241,7 @@ async def test_what_nobody_published_is_found_after_a_while(broker, monkeypatch)
         assert list((await poll).values()) == ["a"]
 
 
-async def test_nobody_listens_for_polls_that_have_gone_long_ago(broker, monkeypatch):
+async def test_channels_of_ended_polls_are_unsubscribed(broker, monkeypatch):
     monkeypatch.setattr(long_polls, "LINGER_S", 0.05)
     await ended(await polls(broker, 2))
     async with asyncio.timeout(SOON_S):

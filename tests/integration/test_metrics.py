@@ -130,7 +130,7 @@ async def test_a_subscription_and_a_group_show_what_they_still_have_to_get_over_
     assert (await scrape(broker))["topic_redelivered_records_total", prefix] == len(again) == 1
 
 
-async def test_series_are_bounded_and_what_is_left_out_is_told(redis_url, prefix, monkeypatch):
+async def test_series_are_bounded_and_omissions_are_reported(redis_url, prefix, monkeypatch):
     monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)
     monkeypatch.setattr(metrics.topics, "most", metrics.topics.most)  # which the broker sets
     metrics.topics.forget(list(metrics.topics))

@@ -191,7 +191,7 @@ async def test_the_older_of_two_mirrors_of_one_name_is_fenced(source, target):
     await same(source, target)
 
 
-async def test_what_cannot_be_mirrored_is_told(source, target):
+async def test_topics_that_cannot_be_mirrored_are_reported(source, target):
     with pytest.raises(Refusal, match="no topic that matches"):
         await Mirror(wanted(source, target, topics="nothing.*")).run()
     with pytest.raises(Refusal, match="same cluster"):
@@ -368,7 +368,7 @@ async def command(*words: object) -> tuple[int | None, str, str]:
 
 
 @pytest.mark.parametrize("option", ["--from", "--to"])
-async def test_a_kafka_that_is_not_there_is_told_in_a_sentence(target, option):
+async def test_an_unreachable_kafka_is_reported_in_one_sentence(target, option):
     ends = {"--from": target.url, "--to": target.url, option: "kafka://127.0.0.1:1"}
     code, out, err = await command(*[word for pair in ends.items() for word in pair])
     assert (code, out, err.count("\n")) == (2, "", 1), err

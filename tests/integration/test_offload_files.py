@@ -162,7 +162,7 @@ async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp
     assert [m.value for m in await received(broker)] == [b"a", b"b", b"c"]
 
 
-async def test_a_damaged_file_is_told_and_never_passed_over(broker, redis_url, prefix, kept, tmp_path):
+async def test_a_damaged_file_is_reported_and_never_skipped(broker, redis_url, prefix, kept, tmp_path):
     await fill(broker, count=20)
     await offload(broker, "t", 0, group_bytes=400, rows_max=3)
     everything = await seen(broker, "t", 0, 0)

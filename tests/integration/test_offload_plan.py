@@ -21,7 +21,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
         yield world
 
 
-async def test_whoever_asks_gets_the_same_plan_until_it_is_published(redis_url, prefix, world):
+async def test_the_plan_stays_the_same_until_it_is_published(redis_url, prefix, world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     async with offload_topic(redis_url, prefix, world.home) as other:

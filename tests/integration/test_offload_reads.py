@@ -186,7 +186,7 @@ async def test_offsets_are_found_by_time_in_history(broker, redis_url, prefix, k
         )
 
 
-async def test_kafka_is_told_where_history_ends(broker):
+async def test_kafka_clients_get_the_end_of_the_offloaded_log(broker):
     await broker.records.produce("t", records("a", "b"))
 
     async def places(client):

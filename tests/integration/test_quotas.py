@@ -151,7 +151,7 @@ async def begun(client: KafkaClient, transactional_id: str) -> tuple[int, int, i
     return code, who.producer_id, who.producer_epoch
 
 
-async def test_a_kafka_client_with_too_many_open_transactions_is_told_to_try_again(broker):
+async def test_a_kafka_client_with_too_many_open_transactions_gets_a_retriable_error(broker):
     await broker.quotas.change(ANONYMOUS, {"open_transactions": 2})
     async with listening(broker) as address, KafkaClient(address) as client:
         first = await begun(client, "a")
@@ -179,7 +179,7 @@ async def test_a_transaction_that_begins_with_a_group_s_offsets_is_counted(broke
         assert [standing.state for standing in await broker.producers.standings() if standing.started_ms] == ["Ongoing"]
 
 
-async def test_who_tries_again_and_again_makes_nobody_read_again_and_again(broker, monkeypatch):
+async def test_repeated_failed_attempts_cause_no_repeated_reads(broker, monkeypatch):
     asked: list[object] = []
 
     async def is_open(key: object) -> bool:
@@ -359,7 +359,7 @@ async def test_a_change_counts_at_other_brokers_within_a_moment_and_settings_whe
         assert await here.quotas.remove("User:ada") is False
 
 
-async def test_nobody_has_a_quota_and_nothing_is_counted(broker):
+async def test_without_quotas_nothing_is_counted(broker):
     assert not broker.quotas.is_on
     async with client_of(broker) as http:
         assert (await http.get("/v1/topics")).status_code == 200

@@ -206,7 +206,7 @@ def test_requirements_are_data():
 
 @pytest.mark.parametrize("how", ["rule", "token"])
 @pytest.mark.parametrize("what", ["fetch", "receive"])
-async def test_who_waits_is_told_at_once_when_the_right_is_gone(redis_url, prefix, how, what):
+async def test_a_waiting_request_fails_at_once_when_its_right_is_revoked(redis_url, prefix, how, what):
     async with secured(redis_url, prefix) as world:
         await world.broker.topics.create("orders")
         await world.broker.subscriptions.create("orders", "billing", "shared", "earliest")

@@ -49,7 +49,7 @@ async def test_a_filter_that_says_nothing_deletes_nothing(redis_url, prefix):
         assert len((await world.get(ROOT, "/v1/acls")).json()["acls"]) == 1
 
 
-async def test_a_token_is_told_once_and_stored_nowhere(redis_url, prefix):
+async def test_a_token_is_shown_once_and_not_stored(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         made = await world.post(ROOT, "/v1/tokens", {"principal": "User:bob", "note": "laptop"}, idempotency_key="k")
         assert made.status_code == 201
@@ -67,7 +67,7 @@ async def test_a_token_is_told_once_and_stored_nowhere(redis_url, prefix):
         assert (await world.ask(ROOT, "DELETE", f"/v1/tokens/{id}")).status_code == 404
 
 
-async def test_a_super_token_is_of_somebody_who_may_do_everything(redis_url, prefix):
+async def test_a_super_token_allows_everything(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         made = await world.post(ROOT, "/v1/tokens", {"principal": "User:chief", "super": True})
         world.tokens["chief"] = made.json()["token"]
@@ -78,7 +78,7 @@ async def test_a_super_token_is_of_somebody_who_may_do_everything(redis_url, pre
         assert (await world.post("chief", "/v1/tokens", {"principal": "User:x"})).status_code == 201
 
 
-async def test_everybody_may_list_and_revoke_tokens_of_their_own_and_no_others(redis_url, prefix):
+async def test_users_may_list_and_revoke_their_own_tokens_only(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await world.token("ada")
         eves, _ = await world.broker.security.create_token("User:eve")
@@ -128,7 +128,7 @@ async def test_administration_takes_a_right_on_the_cluster(redis_url, prefix, me
 
 
 @pytest.mark.parametrize("path", ["/v1/acls", "/v1/tokens", "/v1/users"])
-async def test_where_nobody_is_asked_who_they_are_nobody_makes_rules_or_tokens(redis_url, prefix, path):
+async def test_without_authentication_rules_and_tokens_cannot_be_created(redis_url, prefix, path):
     async with secured(redis_url, prefix, auth_required=False) as world:
         assert (await world.http.get(path)).json()["code"] == "security_disabled"
         body = {"principal": "User:eve", "super": True} if path == "/v1/tokens" else {"acls": [ORDERS]}

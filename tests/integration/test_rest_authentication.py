@@ -29,7 +29,7 @@ def problem(answer):
 @pytest.mark.parametrize(
     "operation", [each for each in OPERATIONS if not each.is_public], ids=lambda operation: operation.id
 )
-async def test_nobody_gets_in_without_saying_who_it_is(redis_url, prefix, operation):
+async def test_access_requires_authentication(redis_url, prefix, operation):
     async with secured(redis_url, prefix) as world:
         path = re.sub(r"\{(\w+)\}", lambda found: PARAMETERS.get(found[1], "some"), operation.path)
         assert problem(await world.http.request(operation.method, path)) == REFUSED
@@ -129,7 +129,7 @@ async def test_the_host_of_a_rule_is_the_address_of_the_connection(redis_url, pr
         assert (await world.get("ada", "/metrics")).status_code == 200
 
 
-async def test_without_authentication_nobody_is_asked(redis_url, prefix):
+async def test_without_authentication_every_request_is_accepted(redis_url, prefix):
     async with secured(redis_url, prefix, auth_required=False) as world:
         answer = await world.http.get("/v1/topics", headers={"authorization": "Bearer nonsense"})
         assert answer.status_code == 200

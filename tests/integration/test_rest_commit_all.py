@@ -34,7 +34,7 @@ async def commit_all(api: httpx.AsyncClient, *txns: str, **more: Any) -> tuple[i
     return answer.status_code, answer.json()
 
 
-async def test_a_step_is_committed_once_and_its_number_is_told(api):
+async def test_a_step_is_committed_once_and_its_number_returned(api):
     # Given two workers' transactions, and a name that has to be quoted
     txns = [await begun(api, value) for value in "ab"]
     shown = (await api.get("/v1/transactions", params={"owner": "task "})).json()["transactions"]

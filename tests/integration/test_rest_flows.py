@@ -139,7 +139,7 @@ async def test_a_damaged_batch_is_refused_and_nothing_is_written(api, damage, co
     assert await values(api, "t") == []
 
 
-async def test_an_idempotent_producer_is_told_of_gaps_repeats_and_stale_epochs(api):
+async def test_an_idempotent_producer_gets_errors_for_gaps_repeats_and_stale_epochs(api):
     producer = await ok(api.post("/v1/producers"), 201)
 
     def numbered(sequence: int, epoch: int = 0) -> Any:

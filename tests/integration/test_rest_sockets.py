@@ -92,14 +92,14 @@ async def test_a_body_that_grows_too_large_is_answered(server):
     await connection.close()
 
 
-async def test_who_asks_before_sending_too_much_is_told_not_to(server):
+async def test_expect_continue_over_the_limit_is_refused(server):
     connection = await Connection.to(server)
     await connection.send("POST", "/v1/topics", f"content-length: {LIMIT + 1}", "expect: 100-continue")
     assert (await connection.answer())[0] == 413
     await connection.close()
 
 
-async def test_who_asks_before_sending_enough_is_told_to_go_on(server):
+async def test_expect_continue_within_the_limit_is_accepted(server):
     body = b'{"name":"asked"}'
     connection = await Connection.to(server)
     await connection.send("POST", "/v1/topics", f"content-length: {len(body)}", "expect: 100-continue")

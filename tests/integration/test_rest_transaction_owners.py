@@ -66,7 +66,7 @@ async def test_a_step_is_done_for_the_owner_on_any_broker_and_for_nobody_else(re
         assert done.status_code == 200, done.text
 
 
-async def test_record_batches_are_not_appended_to_the_transaction_of_somebody_else(redis_url, prefix):
+async def test_record_batches_are_not_appended_to_a_foreign_transaction(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         txn = await begun(world)

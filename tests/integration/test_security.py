@@ -280,7 +280,7 @@ async def test_the_copy_goes_on_to_count_when_redis_holds_what_cannot_be_read(re
         assert broker.security.allows(ADA, Op.WRITE, Resource.TOPIC, "orders")
 
 
-async def test_off_everybody_may_do_everything(redis_url, prefix):
+async def test_without_authentication_everything_is_allowed(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         broker.security.check(Caller("User:ANONYMOUS", ""), Op.ALTER, Resource.CLUSTER, CLUSTER_NAME)
         broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
@@ -307,7 +307,7 @@ async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, p
             assert let_in.live_brokers.unauthenticated == []
 
 
-async def test_a_broker_of_a_release_that_asked_nobody_counts_as_one_that_does_not(redis_url, prefix):
+async def test_a_broker_of_a_release_without_authentication_counts_as_unauthenticated(redis_url, prefix):
     async with one(redis_url, prefix, **ON) as broker:
         await broker.live_brokers.announce({"": "127.0.0.1:9092"})
         k = CatalogKeys(prefix)

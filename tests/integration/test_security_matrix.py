@@ -203,7 +203,7 @@ async def prepare(g: Ground, act: Act) -> None:
 
 
 def judge(answer: Any, covers: str) -> bool | str:
-    """Whether it was done, and its side effects."""
+    """True if allowed, False if forbidden, else a description of the unexpected answer."""
     if isinstance(answer, bool):
         return answer
     if isinstance(answer, int):
@@ -216,7 +216,7 @@ def judge(answer: Any, covers: str) -> bool | str:
 
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.name.replace(" ", "-"))
-async def test_both_doors_do_what_the_table_says_for_everybody(g, act):
+async def test_both_ports_follow_the_table_for_all_users(g, act):
     wrong: list[str] = []
     done: bool | str = True
     for door, ways in (("rest", act.rest), ("kafka", act.kafka)):

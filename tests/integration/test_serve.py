@@ -83,9 +83,7 @@ def advertised_address(address: str) -> tuple[str, int]:
     return node.host, node.port
 
 
-def test_kafka_clients_are_told_the_address_that_is_bound_or_the_one_that_is_advertised(
-    processes: Keep[Serve], tmp_path: Path
-) -> None:
+def test_kafka_clients_get_the_bound_or_the_advertised_address(processes: Keep[Serve], tmp_path: Path) -> None:
     bound = processes(Serve("--data-dir", tmp_path / "bound")).field("kafka")
     assert advertised_address(bound) == ("127.0.0.1", int(bound.rpartition(":")[2]))
     elsewhere = ("--kafka", "127.0.0.1:0", "--kafka-advertised", "broker.example:9092")

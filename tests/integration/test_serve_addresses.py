@@ -73,7 +73,7 @@ def test_without_a_way_out_a_wildcard_leads_to_this_machine(monkeypatch: pytest.
         assert told(bound, address) == ("127.0.0.1", address.port)
 
 
-def test_nobody_is_sent_to_a_wildcard_by_either_door(serving: Starts, tmp_path: Path) -> None:
+def test_neither_port_advertises_a_wildcard(serving: Starts, tmp_path: Path) -> None:
     serve = serving("--data-dir", tmp_path / "data", *ANYWHERE, http="0.0.0.0:0")
     port = serve.urls[0].rpartition(":")[2]
     shown = http_address_shown(serve)
@@ -102,7 +102,7 @@ def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Star
         (("--http-advertised", "ledger.example:80", "--brokers", "2"), "leave --brokers at 1"),
     ],
 )
-def test_what_nobody_can_go_to_is_not_advertised(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
+def test_unreachable_addresses_are_not_advertised(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
     assert says in refusal(serving(*arguments))
 
 

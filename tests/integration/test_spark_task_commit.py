@@ -140,7 +140,7 @@ def test_a_driver_that_comes_back_cannot_commit_what_its_successor_has(client, w
     assert seen(client) == ["a"]
 
 
-def test_a_driver_that_comes_back_late_disturbs_nothing_and_is_told(client, wanted):
+def test_a_late_driver_changes_nothing_and_gets_an_error(client, wanted):
     # Given a driver that rested before its commit of batch 5, and another one that did it and is writing batch 6
     old = [attempted(wanted, 5, "0.0", "a")]
     assert commit(wanted, Step(NAME, 5), [attempted(wanted, 5, "0.0", "a")])

@@ -156,7 +156,7 @@ async def test_a_full_redis_refuses_writes_and_still_frees(prefix):
         await store.close()
 
 
-async def test_a_server_that_is_not_there_is_told_with_its_address():
+async def test_an_unreachable_server_is_reported_with_its_address():
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 cannot be used"):
         await Store.open("redis://127.0.0.1:1", retry_ms=100)
 

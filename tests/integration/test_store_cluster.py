@@ -185,11 +185,11 @@ async def eventually(store: Store, k: bytes) -> int:
         return length
 
 
-async def test_a_cluster_that_is_not_there_is_told_in_a_sentence():
+async def test_an_unreachable_cluster_is_reported_in_one_sentence():
     with pytest.raises(StoreUnavailable, match="the Redis cluster cannot be used: 127"):
         await Store.open("redis+cluster://127.0.0.1:1", retry_ms=100)
 
 
-async def test_a_server_that_is_no_cluster_is_told_in_a_sentence(redis):
+async def test_a_server_that_is_no_cluster_is_reported_in_one_sentence(redis):
     with pytest.raises(StoreUnavailable, match="cluster support disabled"):
         await Store.open(f"redis+cluster://127.0.0.1:{redis.port}", retry_ms=100)

@@ -85,7 +85,7 @@ async def test_the_last_to_leave_ends_the_subscription_at_the_server(store, pref
     assert listener.messages.count(b"y") == 0
 
 
-async def test_a_listener_that_raises_harms_nobody_else(store, prefix):
+async def test_a_listener_that_raises_does_not_affect_others(store, prefix):
     channel = f"{prefix}:{{a}}:wake".encode()
     complaints: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
@@ -97,7 +97,7 @@ async def test_a_listener_that_raises_harms_nobody_else(store, prefix):
     assert isinstance(complaints[0]["exception"], ZeroDivisionError)
 
 
-async def test_a_broken_connection_is_told_twice_when_lost_and_when_back(redis: Server, prefix):
+async def test_a_connection_is_reported_when_lost_and_when_restored(redis: Server, prefix):
     async with proxy("127.0.0.1", redis.port) as relay:
         store = await Store.open(relay.url, prefix=prefix)
         channels = [f"{prefix}:{{{n}}}".encode() for n in range(3)]

@@ -104,7 +104,7 @@ async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_
     watcher.close()
 
 
-async def test_a_primary_that_no_sentinel_knows_is_told_in_a_sentence(prefix):
+async def test_an_unknown_sentinel_primary_is_reported_in_one_sentence(prefix):
     with redis_server() as primary, sentinel(primary) as watcher:
         await until_it_answers(watcher)
         with pytest.raises(StoreUnavailable, match="does not know 'other'"):

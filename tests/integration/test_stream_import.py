@@ -198,11 +198,11 @@ def test_entries_are_large(url, client, stream, redis_url):
     ("more", "said"),
     [(["--value-field", "nothing"], "no field 'nothing'"), (["--key-field", "nothing"], "no field 'nothing'")],
 )
-def test_a_field_that_is_not_there_is_told_before_anything_is_done(url, client, stream, redis_url, more, said):
+def test_a_missing_field_is_reported_before_any_write(url, client, stream, redis_url, more, said):
     fill(stream, 0, 3)
     assert said in run(*words_of(url, redis_url, stream[1], "orders", *more), code=2).err
     assert client.topics.list() == []
 
 
-def test_a_stream_that_is_not_there_is_told(url, redis_url, prefix):
+def test_a_missing_stream_is_reported(url, redis_url, prefix):
     assert "no stream" in run(*words_of(url, redis_url, f"{prefix}none", "orders"), code=2).err

@@ -165,7 +165,7 @@ def died(**what: object) -> TopicEntry:
 
 @pytest.mark.parametrize("partitions_there", [0, 1, 3])
 @pytest.mark.parametrize("by", ["get", "refresh", "create"])
-async def test_a_half_created_topic_is_finished_by_whoever_meets_it(catalog, store, partitions_there, by):
+async def test_a_half_created_topic_is_completed_by_the_next_request(catalog, store, partitions_there, by):
     # Given an entry, and some of its partitions
     for number in range(partitions_there):
         assert await Partition(store, "orders", number, "id-1", Config(), ManualClock()).create()
@@ -196,7 +196,7 @@ async def test_a_half_grown_topic_is_listed_as_it_was_and_finished_with_its_reco
 
 @pytest.mark.parametrize("steps_done", range(4))
 @pytest.mark.parametrize("by", ["refresh", "create"])
-async def test_a_half_deleted_topic_is_removed_by_whoever_meets_it(catalog, store, steps_done, by):
+async def test_a_half_deleted_topic_is_removed_by_the_next_request(catalog, store, steps_done, by):
     # Given a topic whose deletion was cut short: one partition closed, gone, the next closed
     made = await catalog.create("orders", 2, {})
     await write(catalog, "orders")

@@ -197,7 +197,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
         return
 
 
-async def test_a_broker_that_is_told_so_sends_its_spans_to_where_the_environment_says(redis_url, prefix, tmp_path):
+async def test_a_configured_broker_exports_spans_to_the_endpoint_of_the_environment(redis_url, prefix, tmp_path):
     Collector.got, Collector.came = [], threading.Event()
     collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=collector.serve_forever, daemon=True).start()

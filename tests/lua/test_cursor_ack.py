@@ -129,7 +129,7 @@ def test_a_cumulative_ack_leaves_what_a_transaction_holds(log):
     assert sub.placed().mark == 8
 
 
-def test_a_cumulative_ack_cannot_swallow_what_nobody_has_seen(log):
+def test_a_cumulative_ack_does_not_cover_undelivered_records(log):
     # Given a record, one in an open transaction, and one behind it
     log.append()
     log.append(producer="7", in_txn=True)
@@ -162,7 +162,7 @@ def test_what_is_handed_back_with_a_delay_comes_after_it(sub):
     assert sub.receive("c2").offsets == {1: 1}
 
 
-def test_what_nobody_saw_comes_again_as_if_for_the_first_time(sub):
+def test_undelivered_records_come_again_as_a_first_delivery(sub):
     assert sub.nack([1, 2], unseen=True) == [Status.OK, 2]
     assert sub.nack([3]) == [Status.OK, 1]
     assert sub.receive("c2").offsets == {1: 0, 2: 0, 3: 1}

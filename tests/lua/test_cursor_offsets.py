@@ -96,7 +96,7 @@ def test_a_commit_of_an_earlier_generation_is_refused_and_changes_nothing(group)
     assert group.held() == before
 
 
-def test_a_fetch_fences_whoever_had_the_partition_before_even_where_nothing_was_committed(group):
+def test_a_fetch_fences_the_previous_owner_even_without_a_commit(group):
     # Given a member of generation 3 that has not committed yet
     # When a member of generation 4 takes the partition over
     assert group.fetch(4) == [OK, "-1", "-1", "", "-1"]
@@ -126,7 +126,7 @@ def test_a_commit_without_a_generation_passes_the_fence_and_leaves_it(group):
     assert group.commit(7, generation=3) == [FENCED, 4]
 
 
-def test_a_look_without_a_generation_fences_nobody(group):
+def test_a_read_without_a_generation_fences_no_member(group):
     group.commit(1, generation=2)
     group.fetch()
     group.fetch(make=True)
@@ -353,7 +353,7 @@ def test_a_register_is_empty_without_an_offset_and_without_one_to_come(group):
 
 
 @pytest.mark.parametrize("act", ["commit", "take over", "transaction"])
-def test_a_register_is_idle_when_nobody_was_seen_since(group, act):
+def test_a_register_without_recent_clients_is_idle(group, act):
     # Given a commit, and a second later a sign of life of one kind
     group.commit(4, generation=1)
     group.now += 1000

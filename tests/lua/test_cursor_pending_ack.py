@@ -27,7 +27,7 @@ def ways_to_ask_again(sub):
     yield sub.stats
 
 
-def test_what_a_transaction_holds_is_delivered_to_nobody_until_it_aborts(sub):
+def test_records_acknowledged_in_a_transaction_are_not_delivered_until_it_aborts(sub):
     # Given a message acknowledged in an open transaction, and all others for good
     assert sub.hold("0-1", [3]) == [OK, 1, 0]
     sub.ack([o for o in range(10) if o != 3])
@@ -104,7 +104,7 @@ def test_one_conflict_refuses_the_whole_list(sub):
     assert sub.placed() == before
 
 
-def test_somebody_elses_or_undelivered_messages_cannot_be_held(log, sub):
+def test_foreign_or_undelivered_messages_cannot_be_held(log, sub):
     log.append(2)
     assert sub.hold("0-1", [1, 10]) == [Status.NOT_DELIVERED, 10]
     sub.receive("c2", 1)
@@ -147,7 +147,7 @@ def test_an_ack_that_comes_after_the_end_of_its_transaction_is_refused(log, sub)
     assert sub.hold("3-21", [2])[0] == OK
 
 
-def test_serials_beyond_what_a_double_holds_are_told_apart(log, sub):
+def test_serials_beyond_double_precision_are_distinct(log, sub):
     # Given serials that become equal when they are taken for numbers
     low, high = "32767-9007199254740992", "32767-9007199254740993"
     assert float(low[6:]) == float(high[6:])

@@ -168,7 +168,7 @@ def test_a_call_passes_a_bounded_part_of_the_log_and_says_that_there_is_more(log
     assert sub.stats()["backlog"] == 1
 
 
-def test_an_expired_lease_goes_to_whoever_asks_and_counts(log, sub):
+def test_an_expired_lease_goes_to_the_next_receiver_and_is_counted(log, sub):
     log.append(4)
     sub.receive("c1", 2)
     sub.receive("c2", 2)
@@ -182,7 +182,7 @@ def test_an_expired_lease_goes_to_whoever_asks_and_counts(log, sub):
     assert sub.stats()["redelivered"] == 4
 
 
-def test_an_expired_lease_that_nobody_took_is_still_acknowledged(log, sub):
+def test_an_expired_lease_without_a_new_owner_can_still_be_acknowledged(log, sub):
     log.append(2)
     sub.receive("c1")
     sub.now += 10 * ACK_TIMEOUT

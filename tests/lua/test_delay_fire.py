@@ -329,7 +329,7 @@ def test_an_old_index_entry_of_a_moved_record_is_none_of_its_next_time(delays):
 # -- transactions that are decided -------------------------------------------------------------------------------------
 
 
-def test_decided_transactions_are_told_until_they_are_settled(delays):
+def test_decided_transactions_are_listed_until_they_are_settled(delays):
     delays.schedule(10, txn=(0, 1))
     delays.schedule(10, txn=(0, 2))
     assert delays.fire(now=50).decided == ()

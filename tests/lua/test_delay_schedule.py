@@ -102,7 +102,7 @@ def test_several_thousand_entries_of_one_batch_are_taken(delays):
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_repeated_batch_is_told_its_first_entry(delays, sealed):
+def test_a_repeated_batch_returns_its_first_entry(delays, sealed):
     delays.schedule(10)
     delays.schedule(10, 20, **PRODUCER, sequence=0)
     if sealed:
@@ -112,7 +112,7 @@ def test_a_repeated_batch_is_told_its_first_entry(delays, sealed):
     unchanged(delays, before, undone_later=2)
 
 
-def test_a_repeated_mixed_batch_is_told_its_offset(delays):
+def test_a_repeated_mixed_batch_returns_its_offset(delays):
     delays.append()
     delays.schedule(10, now=2, **PRODUCER, sequence=0)
     before = delays.dump()
@@ -222,7 +222,7 @@ def test_a_mixed_batch_opens_its_transaction_and_holds_readers_back(delays):
     assert delays.schedule(10, now=1, txn=TXN, verified=False)[0] == Status.OK
 
 
-def test_a_producer_with_another_transaction_open_is_told_of_it(delays):
+def test_a_producer_with_another_open_transaction_gets_an_error(delays):
     delays.append(1, pid=5, txn=(3, 16))
     before = delays.dump()
     assert delays.schedule(10, pid=5, txn=TXN) == [Status.OTHER_OPEN, "3", "16"]

@@ -45,7 +45,7 @@ def group(connect, prefix):
     return Group(connect(GroupKeys(prefix, "g").state.decode()), prefix)
 
 
-def test_a_group_that_nobody_owns_can_be_claimed(group):
+def test_a_group_without_an_owner_can_be_claimed(group):
     assert group.claim("b1") == [Status.OK, "0", "", "classic"]
     assert group.stored == {"owner": "b1", "kind": "classic", "generation": "0"}
 
@@ -106,7 +106,7 @@ def test_a_claim_that_redis_has_lost_is_made_again_with_the_generation_it_had(gr
     assert group.advance("b1", 7) == [Status.OK, "8"]
 
 
-def test_large_generations_are_told_in_full(group):
+def test_large_generations_are_returned_in_full(group):
     group.claim("b1")
     assert group.advance("b1", 2**31 - 2) == [Status.OK, str(2**31 - 1)]
 

@@ -338,7 +338,7 @@ def test_a_transaction_at_or_below_the_low_watermark_has_ended(ledger, watermark
     assert ledger.append(txn=(4, serial), pid=1)[0] == Status.OK  # another coordinator's says nothing
 
 
-def test_a_producer_with_another_transaction_open_is_told_which(ledger):
+def test_a_producer_with_another_open_transaction_gets_its_id(ledger):
     ledger.append(txn=(3, 17), pid=8)
     before = ledger.dump()
     assert ledger.append(txn=(3, 18), pid=8) == [Status.OTHER_OPEN, "3", "17"]

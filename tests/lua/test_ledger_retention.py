@@ -96,7 +96,7 @@ def test_what_is_not_decided_stays_even_when_everything_was_acknowledged(twenty)
     assert twenty.trim(**ALL, named={"a": ""})[1] == "20"
 
 
-def test_thousands_of_subscriptions_are_told_and_taken(twenty):
+def test_thousands_of_subscriptions_are_listed_and_accepted(twenty):
     count = 9_000
     pipe = twenty.client.pipeline(transaction=False)
     for n in range(count):

@@ -43,7 +43,7 @@ def state(ledger, name: str) -> str | None:
 # -- plan --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_plan_is_stored_and_whoever_comes_later_gets_it(filled):
+def test_the_first_plan_is_stored_and_later_requests_get_it(filled):
     assert run(filled, "plan", PLAN, 0, 4) == [Status.OK, PLAN]
     assert run(filled, "plan", OTHER, 0, 6) == [Status.OK, PLAN]
     assert manifest(filled) == {"plan": PLAN}

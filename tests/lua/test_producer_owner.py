@@ -30,7 +30,7 @@ def test_a_row_of_an_older_release_gets_its_owner_with_the_next_batch(ledger):
     assert ledger.append(pid=7, sequence=2, owner="eve") == [Status.NOT_OWNER]
 
 
-def test_a_verified_transaction_takes_its_producer_id_from_whoever_wrote_under_it(ledger):
+def test_a_verified_transaction_takes_its_producer_id_from_the_previous_owner(ledger):
     ledger.append(pid=7, sequence=0, epoch=9, owner="eve")
     assert ledger.append(pid=7, sequence=0, epoch=1, owner="t", txn=(0, 5))[0] == Status.OK
     assert ledger.append(pid=7, sequence=1, epoch=9, owner="eve") == [Status.NOT_OWNER]

@@ -101,7 +101,7 @@ def test_completion_goes_page_by_page(coordinator):
     assert coordinator.one(f"complete {serial}") == "0 ended C"
 
 
-def test_a_completion_that_was_cut_off_is_done_by_whoever_says_done_next(coordinator):
+def test_an_interrupted_completion_is_finished_by_the_next_done(coordinator):
     serial = decided(coordinator, 3_000)
     assert coordinator.one(f"complete {serial}", broker="b1") == "0 more"
     coordinator.now += 5_000

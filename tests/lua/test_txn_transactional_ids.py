@@ -42,7 +42,7 @@ def test_the_first_touch_begins_a_transaction_and_the_next_ones_join_it(coordina
 
 
 @pytest.mark.parametrize("wanted", ["C", "A"])
-def test_an_end_names_who_is_to_be_told_and_a_repeated_one_says_the_same(coordinator, wanted):
+def test_an_end_names_its_participants_and_a_retry_returns_the_same(coordinator, wanted):
     number, epoch = begun(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
     first = coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0")

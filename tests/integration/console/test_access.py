@@ -51,7 +51,7 @@ async def test_a_form_without_its_proof_does_nothing(broker, browser):
     assert (await browser.post("/topics/create", name="orders", partitions="1")).status_code == 303
 
 
-async def test_a_form_of_another_site_logs_nobody_out(world):
+async def test_a_form_of_another_site_cannot_log_out(world):
     """It comes without the cookie, and the answer must not replace it."""
     answer = await world.http.post(f"{BASE}/console/topics/create", data={"name": "orders"})
     assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
@@ -83,7 +83,7 @@ async def test_a_name_that_was_made_to_point_here_is_refused(broker):
 # -- who gets in -----------------------------------------------------------------------------------------------------
 
 
-async def test_nobody_sees_anything_without_a_login(world):
+async def test_pages_require_a_login(world):
     browser = ConsoleBrowser(world.http)
     for page in PAGES:
         answer = await browser.get(f"/{page}")

@@ -247,7 +247,7 @@ async def test_a_subscription_is_moved_and_deleted(broker, browser):
     assert await broker.subscriptions.list("orders") == []
 
 
-async def test_a_group_is_moved_while_nobody_is_in_it(broker, browser):
+async def test_a_group_is_moved_while_it_is_empty(broker, browser):
     await fill(broker)
     await broker.external_offsets.note("app", "orders", {0: 1, 1: 0})
     await browser.get("/group?name=app")
