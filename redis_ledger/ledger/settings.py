@@ -72,19 +72,19 @@ def delays_by_headers(settings: Mapping[str, int]) -> bool:
     return settings.get(DELAYED) == 1
 
 
-def shown(settings: Mapping[str, int]) -> dict[str, int | bool | str]:
-    """As a caller reads them: the catalog stores numbers only."""
-    found: dict[str, int | bool | str] = dict(settings)
+def to_body(settings: Mapping[str, int]) -> dict[str, int | bool | str]:
+    """The settings as a client sees them; the catalog stores numbers only."""
+    body: dict[str, int | bool | str] = dict(settings)
     for name, value in settings.items():
         if name in SWITCHES:
-            found[name] = bool(value)
+            body[name] = bool(value)
         elif name == COMPRESSION:
-            found[name] = _CODEC_NAMES[value]
-    return found
+            body[name] = _CODEC_NAMES[value]
+    return body
 
 
-def stored(given: Mapping[str, int | bool | str | None]) -> dict[str, int | None]:
-    """The numbers for what a caller wrote; the opposite of `shown`.  None: no value of the topic's own."""
+def parse(given: Mapping[str, int | bool | str | None]) -> dict[str, int | None]:
+    """The stored numbers for the settings a client sent; the inverse of `to_body`.  None: unset."""
     return {name: _number(value) for name, value in given.items()}
 
 

@@ -17,7 +17,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic
-from redis_ledger.ledger.settings import shown
+from redis_ledger.ledger import settings as topic_settings
 
 Count = Annotated[int, Meta(ge=1)]
 TAIL_RECORDS = 50
@@ -96,7 +96,7 @@ async def topic(context: PageContext, query: TopicQuery) -> TopicPage:
         name=found.name,
         id=found.id,
         created_ms=found.created_ms,
-        settings=shown(found.settings),
+        settings=topic_settings.to_body(found.settings),
         partitions=states,
         holding=_holding(states, held),
         subscriptions=[(name, kind) for name, kind in names if context.may(Op.DESCRIBE, Resource.GROUP, name)],

@@ -178,7 +178,7 @@ def check_headers(request: HttpRequest, record: core.RecordIn) -> int:
 async def parse_records(
     request: HttpRequest, records: list[core.RecordIn], where: str, partition: int | None = None
 ) -> list[NewRecord]:
-    """Raises RequestTooLarge, InvalidRequest, InvalidJson.  Others have their turns meanwhile."""
+    """Raises RequestTooLarge, InvalidRequest, InvalidJson.  Other tasks run between the records."""
     limit = request.config.records_per_request_max
     if len(records) > limit:
         raise RequestTooLarge(
@@ -247,34 +247,34 @@ async def fetch(request: HttpRequest, topic: str, partition: str, query: core.Fe
     )  # fmt: skip
     fetched = await (request.run_while_connected(work) if wait_ms else work)
     if request.accepts_batches():
-        shown, unpacked = None, 0
+        body, unpacked = None, 0
     else:
-        shown, unpacked = await _records(request, number, fetched, query)
+        body, unpacked = await _records(request, number, fetched, query)
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
-    is_whole = shown is None or shown.next_offset == fetched.next_offset
+    is_whole = body is None or body.next_offset == fetched.next_offset
     if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
         fetched.next_offset = await request.broker.partition_fetch.next_readable(
             topic, number, fetched.next_offset, isolation=query.isolation
         )
-        if shown is not None:
-            shown.next_offset = fetched.next_offset
-    if shown is not None:
-        shown.more = shown.next_offset < end
-    _count(request, topic, number, fetched, None if shown is None else len(shown.records))
+        if body is not None:
+            body.next_offset = fetched.next_offset
+    if body is not None:
+        body.more = body.next_offset < end
+    _count(request, topic, number, fetched, None if body is None else len(body.records))
     if tracing.tracer is not None:
         record_traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
-    if shown is None:
+    if body is None:
         return _batches(fetched)
-    return reply(shown) if unpacked <= LARGE_BYTES else stream_records("records", shown, unpacked)
+    return reply(body) if unpacked <= LARGE_BYTES else stream_records("records", body, unpacked)
 
 
-def _count(request: HttpRequest, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
-    """shown: how many records were told, if not all; their bytes are their share."""
+def _count(request: HttpRequest, topic: str, number: int, fetched: Fetched, returned: int | None) -> None:
+    """returned: the number of records in the answer, None for all; their bytes are counted in proportion."""
     batches = [batch for batch in fetched.batches if not batch.is_control]
     partition = request.broker.catalog.opened(topic, number)
     if batches and partition is not None:
         there, size = sum(b.last_offset - b.base_offset + 1 for b in batches), sum(len(b.data) for b in batches)
-        records = there if shown is None else min(shown, there)
+        records = there if returned is None else min(returned, there)
         partition.traffic.delivered(records, size * records // there, 0)
 
 
@@ -303,14 +303,14 @@ async def _records(
     Large records are LargeRecord in the answer's list."""
     # The first batch may begin before the offset asked for, and before the log start.
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
-    shown: list[Any] = []
+    bodies: list[Any] = []
     skipped: list[core.Skipped] = []
     decoded_lease = request.decoded_lease()
     next_offset, budget = fetched.next_offset, request.budget(UNPACKED_BYTES, decoded_lease.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue
-        first, left = max(batch.base_offset, begin), query.max_records - len(shown)
+        first, left = max(batch.base_offset, begin), query.max_records - len(bodies)
         if left <= 0 or budget.is_spent:
             next_offset = first
             break
@@ -321,7 +321,7 @@ async def _records(
             if len(records) <= left and first + left < batch.last_offset:  # history in Parquet has gaps
                 records = await paced.decode(batch.data, budget, first, batch.last_offset)
         except DecodingBusy:
-            if not budget.is_cut or not (shown or skipped):
+            if not budget.is_cut or not (bodies or skipped):
                 raise
             next_offset = first
             break
@@ -330,9 +330,9 @@ async def _records(
             continue
         for record in records[:left]:
             if record_bytes(record.key, record.value, record.headers) > LARGE_BYTES:
-                shown.append(await asyncio.to_thread(_large_to_body, record, transaction, query))
+                bodies.append(await asyncio.to_thread(_large_to_body, record, transaction, query))
             else:
-                shown.append(_to_body(record, transaction, query))
+                bodies.append(_to_body(record, transaction, query))
             if budget.pace.is_over:
                 await budget.pace.rest()
         if len(records) > left:
@@ -341,7 +341,7 @@ async def _records(
     if budget.spent_bytes > LARGE_BYTES:
         decoded_lease.hold(budget.spent_bytes)
     return core.Fetched(
-        records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
+        records=bodies, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
         stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,
     ), budget.spent_bytes  # fmt: skip
 

@@ -50,7 +50,7 @@ async def describe_topic(request: HttpRequest, topic: str) -> core.TopicDetail:
     """Describe a topic and the state of its partitions."""
     found, states = await request.broker.topics.describe(topic)
     return core.TopicDetail(
-        name=found.name, id=found.id, partitions=found.partitions, settings=topic_settings.shown(found.settings),
+        name=found.name, id=found.id, partitions=found.partitions, settings=topic_settings.to_body(found.settings),
         created_ms=found.created_ms, partition_states=[partition_state(state) for state in states],
     )  # fmt: skip
 
@@ -85,7 +85,7 @@ async def delete_topic(request: HttpRequest, topic: str) -> None:
 
 
 def settings(given: core.Settings | None) -> dict[str, int | None] | None:
-    return None if given is None else topic_settings.stored(msgspec.to_builtins(given))
+    return None if given is None else topic_settings.parse(msgspec.to_builtins(given))
 
 
 def to_body(found: Topic) -> core.Topic:
@@ -93,7 +93,7 @@ def to_body(found: Topic) -> core.Topic:
         name=found.name,
         id=found.id,
         partitions=found.partitions,
-        settings=topic_settings.shown(found.settings),
+        settings=topic_settings.to_body(found.settings),
         created_ms=found.created_ms,
     )
 

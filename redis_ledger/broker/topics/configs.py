@@ -113,7 +113,7 @@ def _fixed(name: str, kind: Type, value: str, documentation: str, broker: str = 
     return Setting(name, kind, lambda _: value, documentation, broker)
 
 
-def _shown(name: str, kind: Type, field: str, documentation: str, divided_by: int = 1) -> Setting:
+def _broker(name: str, kind: Type, field: str, documentation: str, divided_by: int = 1) -> Setting:
     return Setting(name, kind, _of(field, divided_by), documentation)
 
 
@@ -179,20 +179,20 @@ TOPIC = _table(
 
 BROKER = _table(
     *(Setting(row.broker, row.type, row.value, row.documentation) for row in TOPIC.values() if row.broker),
-    _shown("auto.create.topics.enable", Type.BOOLEAN, "auto_create_topics", "Produce and Metadata may create topics."),
-    _shown("num.partitions", Type.INT, "num_partitions", "Of a topic created without a number."),
-    _shown("socket.request.max.bytes", Type.INT, "kafka_request_bytes_max", "Largest request."),
-    _shown("max.connections", Type.INT, "kafka_connections_max", "Open connections of one broker."),
-    _shown("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "A silent connection is closed after this."),
-    _shown("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Longest a transaction may ask for."),
-    _shown("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "An empty group waits."),
-    _shown("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Least a member may ask for."),
-    _shown("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Most a member may ask for."),
-    _shown("group.max.size", Type.INT, "group_members_max", "Members of one group."),
-    _shown("group.consumer.heartbeat.interval.ms", Type.INT, "group_heartbeat_ms", "Of the consumer protocol."),
-    _shown("group.consumer.session.timeout.ms", Type.INT, "group_session_ms", "Of the consumer protocol."),
-    _shown("offset.metadata.max.bytes", Type.INT, "offset_metadata_bytes_max", "Metadata stored with an offset."),
-    _shown(
+    _broker("auto.create.topics.enable", Type.BOOLEAN, "auto_create_topics", "Produce and Metadata may create topics."),
+    _broker("num.partitions", Type.INT, "num_partitions", "Of a topic created without a number."),
+    _broker("socket.request.max.bytes", Type.INT, "kafka_request_bytes_max", "Largest request."),
+    _broker("max.connections", Type.INT, "kafka_connections_max", "Open connections of one broker."),
+    _broker("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "A silent connection is closed after this."),
+    _broker("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Longest a transaction may ask for."),
+    _broker("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "An empty group waits."),
+    _broker("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Least a member may ask for."),
+    _broker("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Most a member may ask for."),
+    _broker("group.max.size", Type.INT, "group_members_max", "Members of one group."),
+    _broker("group.consumer.heartbeat.interval.ms", Type.INT, "group_heartbeat_ms", "Of the consumer protocol."),
+    _broker("group.consumer.session.timeout.ms", Type.INT, "group_session_ms", "Of the consumer protocol."),
+    _broker("offset.metadata.max.bytes", Type.INT, "offset_metadata_bytes_max", "Metadata stored with an offset."),
+    _broker(
         "offsets.retention.minutes", Type.INT, "offsets_retention_ms", "Of the offsets of an empty group.", 60_000
     ),
     _fixed("default.replication.factor", Type.INT, "1", "Copies are made by Redis, not by brokers."),

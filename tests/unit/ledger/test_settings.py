@@ -12,8 +12,8 @@ from redis_ledger.ledger.settings import (
     delays_by_headers,
     effective,
     over,
-    shown,
-    stored,
+    parse,
+    to_body,
 )
 
 CONFIG = Config(retention_ms=7)
@@ -65,5 +65,5 @@ def test_what_a_caller_reads_is_stored_as_the_same_numbers_again():
         "retention_ms": 5, "retention_acknowledged": True, DELAYED: False, "compression_type": "lz4",
         "min_insync_replicas": 2,
     }  # fmt: skip
-    assert shown(kept) == read
-    assert stored(read) == kept
+    assert to_body(kept) == read
+    assert parse(read) == kept
