@@ -1,1 +1,1 @@
-"""Who somebody is: proofs of a password that is not kept."""
+"""Authentication and authorization: ACL rules, SCRAM, API tokens, JSON Web Tokens, client certificates, quotas."""

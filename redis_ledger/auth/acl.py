@@ -22,7 +22,7 @@ from typing import NamedTuple
 from redis_ledger.errors import InvalidRequest
 
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
-EVERYBODY = ANYBODY.removeprefix("User:")
+ANY_NAME = ANYBODY.removeprefix("User:")
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
 TOLD_MAX = 20
@@ -161,26 +161,26 @@ def everything(principal: str) -> list[Rule]:
     ]
 
 
-def is_somebody(name: str) -> bool:
-    """Whether a user, a token or a certificate may name somebody so: "*" is everybody in a rule."""
-    return name != EVERYBODY
+def is_principal_name(name: str) -> bool:
+    """Returns whether a user, a token or a certificate may have this name.  "*" matches all principals in a rule."""
+    return name != ANY_NAME
 
 
-def check_somebody(principal: str) -> None:
-    """As check_principal, of one that is to be known by a credential."""
+def check_own_principal(principal: str) -> None:
+    """As check_principal, but refuses User:*, which no credential may identify."""
     check_principal(principal)
     if principal == ANYBODY:
-        raise InvalidRequest(f"{ANYBODY} is everybody in a rule, and no principal of its own; give another name.")
+        raise InvalidRequest(f"{ANYBODY} matches every principal in a rule and cannot be the name of a principal.")
 
 
 def check_principal(principal: str) -> None:
-    """Raises InvalidRequest for what is not of the form User:name."""
+    """Raises InvalidRequest unless the principal has the form User:name."""
     if (
         not principal.startswith("User:")
         or not 6 <= len(principal) <= NAME_CHARACTERS_MAX
         or not principal.isprintable()
     ):
-        raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
+        raise InvalidRequest(f"The principal {principal[:80]!r} does not have the form User:name.")
 
 
 def said(rule: Rule) -> str:
@@ -206,7 +206,7 @@ def flaw(rule: Rule) -> str | None:
     if Effect.ANY is rule.effect or Resource.ANY is rule.resource or rule.pattern < Pattern.LITERAL:
         return "A rule names one effect, one kind of resource and one pattern, LITERAL or PREFIXED."
     if not rule.principal.startswith("User:") or len(rule.principal) <= len("User:"):
-        return f"The principal {rule.principal[:80]!r} is not of the form User:name."
+        return f"The principal {rule.principal[:80]!r} does not have the form User:name."
     for text in (rule.principal, rule.host, rule.name):
         if not 1 <= len(text) <= NAME_CHARACTERS_MAX or not text.isprintable():
             return f"Principal, host and name have 1 to {NAME_CHARACTERS_MAX} printable characters."
@@ -229,9 +229,11 @@ def _as_told(host: str) -> str | None:
 
 
 class Rules:
-    """Rules that do not change, compiled for deciding.  supers: principals that no rule is asked for.  Answers are
-    remembered, so a decision on a hot path is one look into a dict.  One that is new costs a look for each length that
-    prefixes have, and the rules that name the resource: not all there are, for names are the caller's to think up."""
+    """An immutable set of rules, compiled for decisions.  supers: principals that are allowed everything.
+
+    Decisions are cached, so a repeated one is a dict lookup.  A new one costs a lookup for each length of a prefix and
+    the rules that name the resource; it does not visit all rules, since callers can invent resource names.
+    """
 
     def __init__(self, rules: Iterable[Rule], supers: Iterable[str] = (), *, open_without_rule: bool = False) -> None:
         self.all = tuple(rules)

@@ -1,11 +1,11 @@
-"""Whom a TLS client certificate names: a principal from the subject of one that has been verified.
+"""TLS client certificates: the principal in the subject of a verified certificate.
 
-    cn   User:ada                                      the common name; for this there must be exactly one
+    cn   User:ada                                      the common name; there must be exactly one
     dn   User:CN=ada,OU=Analysis,O=Example,C=DE        the whole subject, last part first, as Kafka writes it
 
-A subject is what `ssl` gives: ((("countryName", "DE"),), (("commonName", "ada"),)), first part first.
-Whoever is known by a certificate is known until that ends, however long the connection lasts.
-Revocation lists are not looked at: give short-lived certificates, or take the rules of a principal away.
+`ssl` represents a subject as ((("countryName", "DE"),), (("commonName", "ada"),)), first part first.
+A principal is authenticated until its certificate expires, however long the connection lasts.
+Revocation lists are not checked: issue short-lived certificates, or remove the rules of a principal.
 Pure.  Source: RFC 4514 (distinguished names as text), KIP-371 (principals from them).
 """
 
@@ -16,7 +16,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from redis_ledger.auth.acl import is_somebody
+from redis_ledger.auth.acl import is_principal_name
 
 CN, DN = "cn", "dn"
 WAYS = (CN, DN)
@@ -51,13 +51,13 @@ def principal_of(certificate: Mapping[str, Any] | None, way: str) -> str | None:
     """way: one of WAYS.  None: there is no certificate, or its subject cannot name anybody."""
     subject: Subject = (certificate or {}).get("subject", ())
     name = _common_name(subject) if way == CN else _distinguished_name(subject)
-    if not name or len(name) > NAME_CHARACTERS_MAX or not name.isprintable() or not is_somebody(name):
+    if not name or len(name) > NAME_CHARACTERS_MAX or not name.isprintable() or not is_principal_name(name):
         return None
     return f"User:{name}"
 
 
 def _common_name(subject: Subject) -> str:
-    """Empty if there is none, or more than one: which of them a rule means nobody could say."""
+    """Returns the CN; empty unless there is exactly one, because several are ambiguous."""
     names = [value for part in subject for kind, value in part if kind == "commonName"]
     return names[0] if len(names) == 1 else ""
 

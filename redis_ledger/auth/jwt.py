@@ -1,10 +1,10 @@
-"""JSON Web Tokens: whose one is, by the keys of who issues them.
+"""JSON Web Tokens: verification with the keys of their issuer, and the principal that they name.
 
-    header.claims.signature     kid says which key, and the key says by which algorithm; both must agree
-    iss, aud, exp               have to be there and fit; 30 s of clock skew are forgiven
-    "User:" + claims["sub"]     or another claim, if settings name one
+    header.claims.signature     kid selects the key, and the key fixes the algorithm; both must agree
+    iss, aud, exp               required and checked, with 30 s of clock skew
+    "User:" + claims["sub"]     or the claim that a setting names
 
-Only asymmetric algorithms: whoever can check a token must not be able to make one, and `none` proves nothing.
+Only asymmetric algorithms are accepted: a verifier must not be able to issue tokens, and `none` proves nothing.
 Pure: no I/O; `now` is PyJWT's.  Needs the extra `jwt`.  Source: RFC 7517, RFC 7519, RFC 8725.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from redis_ledger.auth.acl import is_somebody
+from redis_ledger.auth.acl import is_principal_name
 from redis_ledger.errors import InvalidRequest, Unauthenticated
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -77,7 +77,7 @@ def verify(token: str, keys: Mapping[str, Any], expected: Expected) -> tuple[str
     except jwt.ExpiredSignatureError:
         raise Unauthenticated(f"{_REFUSED}: it has expired. Get another one.") from None
     except jwt.InvalidAudienceError:
-        raise Unauthenticated(f"{_REFUSED}: it was made for somebody else (aud).") from None
+        raise Unauthenticated(f"{_REFUSED}: it was issued for another audience (aud).") from None
     except (jwt.PyJWTError, ValueError, TypeError):
         raise Unauthenticated(f"{_REFUSED}. Get another one.") from None
     name = claims.get(expected.claim)
@@ -86,7 +86,7 @@ def verify(token: str, keys: Mapping[str, Any], expected: Expected) -> tuple[str
         or not name
         or not name.isprintable()
         or len(name) > PRINCIPAL_CHARACTERS_MAX - 5
-        or not is_somebody(name)
+        or not is_principal_name(name)
     ):
         raise Unauthenticated(f"{_REFUSED}: its claim {expected.claim!r} is no name.")
     return f"User:{name}", (int(claims["exp"]) + LEEWAY_S) * 1000

@@ -1,10 +1,10 @@
-"""How much a principal may ask of one broker: rates as buckets, and what applies to whom.
+"""Quotas: token buckets for rates, and which quota applies to a principal.
 
-    bucket   holds a second's worth, fills at the rate, may go below zero
-             asked while it is not below zero ─▶ done, and taken out      below: so long until it is zero again
+    bucket   holds the tokens of one second, refills at the rate, may become negative
+             not negative ─▶ the request is charged      negative ─▶ wait until the bucket is zero again
 
-What is large is let through and paid for afterwards, so nothing is too large for a quota, and over time the rate is
-kept whatever the requests' sizes.  Pure: times are handed in.
+A large request is admitted and charged afterwards, so no request is too large for a quota; over time the rate holds for
+requests of any size.  Pure: time is a parameter.
 Source: KIP-13 (rates for each user), KIP-219 (answered at once, and then not read from), KIP-599 (a bucket below zero).
 """
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from redis_ledger.config import Config
 
-OTHERS = "User:*"  # in the table: everybody without a row of their own
+OTHERS = "User:*"  # the key of the default quota, for principals without a quota of their own
 BURST_S = 1.0
 QUOTA_MAX = 2**53 - 1
 
@@ -56,7 +56,7 @@ def quota_of(principal: str, table: Mapping[str, Quota], default: Quota) -> Quot
 
 
 class Bucket:
-    """rate: units a second; 0: whatever is asked."""
+    """A token bucket.  rate: units per second; 0: unlimited."""
 
     __slots__ = ("_at", "_left", "rate")
 

@@ -1,15 +1,15 @@
-"""SCRAM: what is kept of a password, and the server's half of the exchange in which a client proves that it knows it.
+"""SCRAM: the stored verifier of a password, and the server's half of the exchange.
 
-    password ──PBKDF2(salt, iterations)──▶ salted ──HMAC──▶ client key ──hash──▶ stored key ┐ kept
+    password ──PBKDF2(salt, iterations)──▶ salted ──HMAC──▶ client key ──hash──▶ stored key ┐ stored
                                               └────HMAC──▶ server key                       ┘
 
     n,,n=<user>,r=<c>             ─▶
                                   ◀─  r=<c><s>,s=<salt>,i=<iterations>
-    c=biws,r=<c><s>,p=<proof>     ─▶     proof = client key XOR HMAC(stored key, all that was said)
-                                  ◀─  v=<HMAC(server key, all that was said)>
+    c=biws,r=<c><s>,p=<proof>     ─▶     proof = client key XOR HMAC(stored key, auth message)
+                                  ◀─  v=<HMAC(server key, auth message)>
 
-What is kept lets nobody log in: the proof needs the client key.  As Kafka does, names and passwords are taken as UTF-8
-without SASLprep, and no channel is bound.  Pure; PBKDF2 takes milliseconds, so `salt_password` belongs into a thread.
+A stored verifier cannot be used to log in: the proof needs the client key.  As in Kafka, names and passwords are UTF-8
+without SASLprep, and there is no channel binding.  Pure; PBKDF2 takes milliseconds: call `salt_password` in a thread.
 Source: RFC 5802, RFC 7677, KIP-84.
 """
 

@@ -1,10 +1,10 @@
-"""API tokens: what a caller shows, and what is kept of it.
+"""API tokens: their text, and the digest that is stored.
 
     rl_4f2a91c07be3_<64 hex digits>     a public id, and 256 random bits
-    stored                              id → principal, SHA-256 of the bits, when it was made and when it ends
+    stored                              id → principal, SHA-256 of the bits, creation and expiry time
 
-The bits are random, so a plain digest of them cannot be guessed from, and a look costs a microsecond: no salt, no
-stretching.  Comparing takes the same time wherever the difference is.
+The bits are random, so their digest needs neither a salt nor stretching; a check takes a microsecond.  The
+comparison takes constant time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
 
 def make() -> tuple[str, Shown]:
-    """The text for its owner, which nobody can find again, and its parts."""
+    """Returns the text of a new token, which is not stored, and its parts."""
     id, secret = secrets.token_hex(ID_BYTES), secrets.token_bytes(SECRET_BYTES)
     return f"{PREFIX}{id}_{secret.hex()}", Shown(id, secret)
 

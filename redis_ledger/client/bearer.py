@@ -1,11 +1,11 @@
-"""The token that a client shows: a text, or what a file holds for as long as it counts.
+"""Bearer token of a client: a text, or the content of a file.
 
-    token                  shown as it is
-    token_file             read at the start, and again when a broker refuses what was read: if it holds another one by
-                           then, that is shown from now on, and the request is sent once more
-    neither                the same of REDIS_LEDGER_TOKEN_FILE, or else REDIS_LEDGER_TOKEN; if there is none, nothing
+    token                  sent as it is
+    token_file             read at the start, and again when a broker refuses the token; if the file has changed, the
+                           request is repeated with the new token
+    neither                REDIS_LEDGER_TOKEN_FILE, or else REDIS_LEDGER_TOKEN, if set
 
-So whoever renews a token writes the new one to the file, and then has the old one end; nobody is started again.
+To renew a token, write the new one to the file, then revoke the old one.  Clients need no restart.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class ApiToken(msgspec.Struct, frozen=True):
 
 
 class NewToken(ApiToken, frozen=True):
-    """token: the text, which nobody can find again."""
+    """token: the text, which is not stored."""
 
     token: str = ""
 

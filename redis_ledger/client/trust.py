@@ -59,7 +59,7 @@ def _show(context: ssl.SSLContext, cert_file: str | None, key_file: str | None) 
 
 
 def _no_password() -> str:
-    raise ValueError("the key is encrypted")  # and nobody is asked at a terminal
+    raise ValueError("the key is encrypted")  # instead of a prompt at the terminal
 
 
 def read(file: str) -> str:

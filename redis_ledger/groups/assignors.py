@@ -77,7 +77,7 @@ _Held: TypeAlias = dict[str, set[Slice]]
 
 
 def _keep(members: Members, partitions: Partitions) -> tuple[_Held, list[Slice]]:
-    """What members hold and may go on reading, and what nobody holds, in order."""
+    """Returns the partitions that members keep, and the unassigned ones, in order."""
     held: _Held = {}
     taken: set[Slice] = set()
     wanted: set[TopicId] = set()
@@ -118,7 +118,7 @@ def _level(names: Sequence[str], held: _Held, free: Iterable[Slice]) -> None:
 
 
 def _give(members: Members, held: _Held, free: Sequence[Slice]) -> None:
-    """Every free partition to whoever of its topic's readers has least; topics with few readers go first."""
+    """Assigns each free partition to the subscriber with the fewest; topics with few subscribers go first."""
     readers = _readers(members)
     by_topic: dict[TopicId, list[Slice]] = defaultdict(list)
     for one in free:

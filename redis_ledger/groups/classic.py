@@ -3,7 +3,7 @@
                first join                 all have joined, or their time is over; a generation was stored
        Empty ──────────────▶ PreparingRebalance ───────────────────────────▶ CompletingRebalance
          ▲                    │    ▲       ▲                                    │         │ the leader's SyncGroup
-         └── nobody is left ──┘    │       └──── a member came, went, changed ──┘         ▼
+         └── no member left ──┘    │       └──── a member came, went, changed ──┘         ▼
                                    └───────────────────────────────────────────────── Stable
 
 A pure state machine: events and the time come in, answers to tickets come out.  The number of a new generation must be
@@ -138,7 +138,7 @@ class ClassicGroup:
         return generation
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> int:
-        return self.generation  # whoever reads: a classic group's members do not say who they are
+        return self.generation  # for any reader: members of a classic group do not identify themselves in a fetch
 
     def describe(self) -> Described:
         """What members sent and were given is shown of a stable group only, as Kafka does."""
@@ -218,8 +218,8 @@ class ClassicGroup:
         self._join_due, self._sync_due, self.due = self._join_due + ms, self._sync_due + ms, self.due + ms
 
     def die(self, error: LedgerError) -> list[Tell]:
-        """This broker has nothing to say here any more: everybody who waits is told so."""
-        self._told += self._roster.answer_everybody(error)
+        """This broker no longer coordinates the group: all waiting requests fail with NotCoordinator."""
+        self._told += self._roster.answer_all(error)
         self._roster = ClassicMembers()
         self.state, self.wants_generation = State.DEAD, False
         self.due = self._join_due = self._sync_due = inf

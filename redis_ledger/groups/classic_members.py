@@ -92,9 +92,9 @@ class ClassicMembers:
         return member_id in came or len(came) + (0 if is_known else len(self.pending)) < most
 
     def supports(self, join: Join) -> bool:
-        """Whether the member has a protocol that everybody has."""
-        everybody = len(self.members)
-        return not everybody or any(self._supported[name] == everybody for name in join.protocols)
+        """Returns whether the member supports a protocol that all members support."""
+        member_count = len(self.members)
+        return not member_count or any(self._supported[name] == member_count for name in join.protocols)
 
     def choose_leader(self) -> None:
         """One of those that have joined, at least one; the leader so far if it has."""
@@ -104,10 +104,10 @@ class ClassicMembers:
     def elect(self) -> str:
         """The protocol with the most votes: each member votes for its favourite of those that all have.  Of equals the
         one that an earlier member voted for."""
-        everybody = len(self.members)
+        member_count = len(self.members)
         votes: dict[str, int] = {}
         for member in self.members.values():
-            favourite = next(name for name in member.protocols if self._supported[name] == everybody)
+            favourite = next(name for name in member.protocols if self._supported[name] == member_count)
             votes[favourite] = votes.get(favourite, 0) + 1
         return max(votes, key=lambda name: votes[name])
 
@@ -177,7 +177,7 @@ class ClassicMembers:
 
     def succeed(self, old: Member, join: Join, now: float) -> tuple[Member, list[Tell]]:
         """A static member that came back without its id gets a new one and everything else of its own: its place in
-        the order, its assignment, the lead.  Whoever waits under the old id is fenced."""
+        the order, its assignment, the lead.  Requests that wait under the old id are fenced."""
         member = Member(
             join.new_id, old.instance_id, join.client_id, join.client_host, join.session_ms, join.rebalance_ms,
             old.protocols, now + join.session_ms, old.assignment, is_new=False,
@@ -214,7 +214,7 @@ class ClassicMembers:
             for m in self.members.values()
         ]  # fmt: skip
 
-    def answer_everybody(self, error: LedgerError) -> list[Tell]:
+    def answer_all(self, error: LedgerError) -> list[Tell]:
         return [tell for member_id in list(self.members) for tell in self._answer_all_of(member_id, error)]
 
     def _answer_all_of(self, member_id: str, error: LedgerError) -> list[Tell]:

@@ -1,12 +1,12 @@
 """One group of the consumer protocol (KIP-848): who is in it, what each is to read, and how each gets there.
 
     heartbeat ──▶ is it known, may it, what has it changed?
-                    │ the group is behind: somebody came, went or wants other topics, or these changed
+                    │ the group is behind: a member came, left or resubscribed, or topics changed
                     ├──▶ it wants a generation; heartbeats wait ──begin──▶ the assignor gives every member a target
                     └──▶ the member takes a step towards its target, and is told
 
     Empty      Assigning            Reconciling                  Stable
-    nobody     needs a new target   somebody is not there yet    all have what they are to have
+    no member  needs a new target   a member is not there yet    all have their target
 
 A pure state machine like the classic group, and driven like it: no clock, no futures, no Redis; times in ms.  What is
 called generation there is the group's epoch here: it has to be stored before any member learns it.  A member's epoch
@@ -129,7 +129,7 @@ class ConsumerGroup:
     def check_commit(
         self, member_id: str, instance_id: str | None, generation: int, now: float, *, transactional: bool = False
     ) -> int:
-        """The fence an offset commit carries: the epoch it names, or -1 for one from outside while nobody is here.
+        """The fence an offset commit carries: the epoch it names, or -1 for one from outside while the group is empty.
 
         The member may be an epoch ahead of what it knew when it sent the commit.  Of a partition that it still has, the
         commit counts; of one that another member has fetched since, the fence there refuses it (KIP-1251).
@@ -273,7 +273,7 @@ class ConsumerGroup:
         return member
 
     def _return(self, member: Consumer, member_id: str) -> None:
-        """A static member is back, under this id: it has its place and what it had, and nobody else notices."""
+        """A static member has rejoined under this id: it keeps its assignment, and other members are not affected."""
         if member_id != member.id and member_id in self.members:
             self._remove(self.members[member_id])
         del self.members[member.id]

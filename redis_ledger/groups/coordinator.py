@@ -56,7 +56,7 @@ class Coordinator:
         tidy: Callable[[], Awaitable[None]],
         bytes_max: int,
     ) -> None:
-        """give_up: what becomes in Redis of a group that nobody is in.  tidy: of those that are not in memory."""
+        """give_up: cleans up an empty group in Redis.  tidy: of those that are not in memory."""
         self._ownership, self._kinds, self._bytes_max = ownership, kinds, bytes_max
         self._give_up, self._tidy = give_up, tidy
         self._limited_log = RateLimitedLog(REMIND_S)
@@ -89,7 +89,7 @@ class Coordinator:
 
     @contextlib.asynccontextmanager
     async def alone(self, name: str) -> AsyncIterator[None]:
-        """Nobody else opens or deletes the group meanwhile."""
+        """Locks the group against concurrent opening and deletion."""
         lock = self._locks.get(name)
         if lock is None:
             lock = self._locks[name] = asyncio.Lock()
@@ -97,7 +97,7 @@ class Coordinator:
             yield
 
     async def open(self, name: str, kind: str) -> Group:
-        """The group, claimed if need be.  One of another kind that nobody is in becomes one of this kind.
+        """The group, claimed if need be.  An empty group of another kind becomes one of this kind.
 
         Raises NotCoordinator when another broker owns it; while it has members of another kind InconsistentProtocol, or
         GroupNotFound to those of the newer protocol, as Kafka does.

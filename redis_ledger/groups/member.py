@@ -76,7 +76,7 @@ class JoinedMember(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """members: all of them for the leader, who assigns; nobody for the others."""
+    """members: all of them for the leader, who assigns; empty for the others."""
 
     member_id: str
     generation: int

@@ -60,7 +60,7 @@ class Summary(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """kind "": nobody has ever joined.  owner "": nobody owns it.  generation: the last one that members were told, or
+    """kind "": no member has ever joined.  owner "": no owner.  generation: the last one that members were told, or
     that was begun by a release that stores no members; -1 if there was none."""
 
     kind: str
@@ -104,7 +104,7 @@ class Ownership:
         raise NotCoordinator(f"Group {group!r} is coordinated by {dead}.")
 
     async def renew(self, group: str, kind: str, generation: int) -> None:
-        """Nobody owns what this broker believed to own: Redis has lost the claim, in a failover perhaps.
+        """Handles a lost claim: Redis has no owner for a group of this broker, perhaps after a failover.
 
         Raises NotCoordinator when others have owned it meanwhile, and begun generations of their own.
         """

@@ -37,7 +37,7 @@ class MemberAssignment(NamedTuple):
 
     @property
     def belongings(self) -> frozenset[Slice]:
-        """What nobody else may have."""
+        """Returns the partitions that other members must not own."""
         return self.assigned | self.revoking if self.revoking else self.assigned
 
 
@@ -51,7 +51,7 @@ def step(
     """As far as the member can go now.
 
     owned    what the member says it owns; None when it does not say: then nothing has been given up
-    is_free  whether nobody else has the partition
+    is_free  whether no other member owns the partition
     """
     epoch = at.epoch
     match at.phase:

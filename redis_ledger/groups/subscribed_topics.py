@@ -67,7 +67,7 @@ NO_INTERESTS = SubscribedTopics({}, {})
 
 
 class Expressions:
-    """The regular expressions of a group's members, compiled once each.  visible: whether somebody may see a topic."""
+    """Compiled regular expressions of a group's members.  visible: whether a principal may describe a topic."""
 
     def __init__(self, visible: Visible = everybody_sees_all) -> None:
         self._resolvers: dict[str, Resolver] = {}
@@ -81,7 +81,7 @@ class Expressions:
         self._resolvers[pattern.text] = Resolver(pattern, tried)
 
     def resume(self, regex: str) -> None:
-        """Of a stored member.  What this release refuses matches nothing, and keeps nobody out of the group."""
+        """Of a stored member.  A refused expression matches nothing, and the member stays in the group."""
         try:
             self._resolvers[regex] = Resolver(Pattern(regex))
         except InvalidRegex:
@@ -92,7 +92,7 @@ class Expressions:
         return [] if regex in self._resolvers else [name for name in topics.by_name if self._visible(who, name)]
 
     def interests(self, wishes: Iterable[Wish], topics: Topics) -> SubscribedTopics:
-        """What the wishes come to; expressions that nobody has any more are forgotten."""
+        """Returns the resolved subscriptions; expressions without a member are dropped."""
         of_wish: dict[Wish, frozenset[TopicId]] = {}
         same: dict[frozenset[TopicId], frozenset[TopicId]] = {}
         partitions: dict[TopicId, int] = {}

@@ -4,8 +4,8 @@
     answer     everything                                          partitions with records, errors, or another end or
     start
 
-A session belongs to its connection and goes with it: whoever comes by another one is told FETCH_SESSION_ID_NOT_FOUND
-and names everything again, as after a restart of the broker.
+A session belongs to its connection and ends with it.  On another connection the client gets FETCH_SESSION_ID_NOT_FOUND
+and sends a full request, as after a restart of the broker.
 """
 
 from __future__ import annotations

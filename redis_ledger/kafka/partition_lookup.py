@@ -1,8 +1,8 @@
-"""The partitions that one request names: what is not there is looked for once, however often it is named.
+"""Lookup of the partitions that a request names.  Absent ones are read once, however often they are named.
 
     60 000 topics that do not exist ─ expect ─▶ one read of the catalog's version ─ get ─▶ refused from memory
 
-A topic that is unknown, and a number beyond a topic's partitions, are not remembered beyond the request.
+Unknown topics and partition numbers are cached for this request only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redis_ledger.errors import InvalidTopicName, LedgerError, UnknownPartition,
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 
-FEW = 16  # unknown topics that are looked for one by one
+FEW = 16  # up to this many unknown topics are looked up one by one
 
 
 class PartitionLookup:
@@ -25,10 +25,10 @@ class PartitionLookup:
         self._partitions: dict[str, int] = {}  # of topics whose numbers were beyond them
 
     async def expect(self, names: Iterable[str] = (), ids: Iterable[bytes] = ()) -> PartitionLookup:
-        """These are going to be asked for."""
+        """Prepares lookups of these topics."""
         wanted, wanted_ids = {name for name in names if self._catalog.known(name) is None}, {id.hex() for id in ids}
         if len(wanted) + len(wanted_ids) > FEW:
-            with contextlib.suppress(LedgerError):  # whoever asks for one is told why it cannot be known now
+            with contextlib.suppress(LedgerError):  # `get` then raises the error for each topic
                 self._absent = await self._catalog.absent(wanted, wanted_ids)
         return self
 

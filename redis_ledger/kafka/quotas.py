@@ -1,9 +1,9 @@
-"""Quotas as Kafka's clients name them: entities, keys, and what is told about what there is not.
+"""Quotas as Kafka clients name them: entities, keys, and errors for unsupported quota types.
 
     user "ada" → User:ada      user, default → User:*      producer_byte_rate → bytes_in_per_s ...
 
-There are quotas of users only: client ids and addresses are chosen by the client.  Instead of shares of a processor
-(request_percentage) requests are counted: request_rate; open_transactions is ours.  Source: KIP-546.
+Quotas apply to users only: clients choose their client ids and addresses.  request_rate counts requests and replaces
+request_percentage, a share of processor time; open_transactions is an extension.  Source: KIP-546.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def principal_of(entity: Sequence[Any]) -> str:
         raise InvalidRequest("Quotas are of users: name one entity, of the type user.")
     name = entity[0].entity_name
     if name == "":
-        raise InvalidRequest("The user's name is empty; null is everybody without a quota of their own.")
+        raise InvalidRequest("The user's name is empty; null is the default for users without a quota.")
     return OTHERS if name is None else f"User:{name}"
 
 

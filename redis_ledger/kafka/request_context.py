@@ -1,12 +1,12 @@
-"""What a handler is given besides the request: who asks, in which version, and the broker that can answer.
+"""Request context: the broker, the API version and the peer of a request, and Kafka error codes.
 
 A handler is a module of `kafka/handlers/` named as its message is (`join_group` for JoinGroup):
 
-    VERSIONS = (0, 9)                                         what is advertised; at most what the codec speaks
-    async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse
+    VERSIONS = (0, 9)                                         advertised versions; the codec supports them
+    async def handle(request: JoinGroupRequest, call: RequestContext) -> JoinGroupResponse
 
-It raises LedgerError where a whole answer is one error only if `failed` says how to shape that; errors of one topic or
-group inside an answer it puts there itself, by `code_of`.
+A handler raises LedgerError only if its module has `failed`, which builds the response for an error of the whole
+request.  It writes errors of single topics or groups into the response, by `code_of`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,7 @@ class RequestContext(NamedTuple):
 
 
 def code_of(error: BaseException, **where: object) -> int:
-    """Kafka's error code for what went wrong; what nobody foresaw is logged, with where it was, and told as
-    UNKNOWN_SERVER_ERROR."""
+    """Returns Kafka's error code.  An unexpected exception is logged and maps to UNKNOWN_SERVER_ERROR."""
     if isinstance(error, LedgerError):
         return error.kafka_code
     _log.error("a Kafka request failed", exc_info=error, **where)
@@ -148,5 +147,5 @@ def repeated_whole(results: Sequence[R]) -> list[R]:
 
 def message_of(error: BaseException) -> str:
     if not isinstance(error, LedgerError):
-        return "The broker made a mistake; its log has the details."
+        return "Internal error; the broker's log has the details."
     return error.detail if len(error.detail) <= MESSAGE_LENGTH_MAX else f"{error.detail[:MESSAGE_LENGTH_MAX]}..."

@@ -117,7 +117,7 @@ def test_a_stream_whose_token_is_revoked_ends_with_a_sentence_and_is_started_aga
     world.admin.tokens.revoke(old.id)
     # Then it fails, and says why
     said = refusal(query.awaitTermination)
-    assert said == "The token is not known here, or was revoked. Ask an administrator for another one."
+    assert said == "The token is unknown or was revoked. Ask an administrator for another one."
     assert old.token not in str(query.exception())
     # And with another token it goes on, and writes nothing twice
     with world.admin.producer(source) as producer:
@@ -281,9 +281,7 @@ def test_a_pipeline_does_its_work_with_the_rules_it_needs_and_names_each_that_it
         why = rf"may not ({lacking[0]}|DESCRIBE) on {what}" if lacking != hidden else "There is no topic"
         assert re.search(why, said.splitlines()[-1])
     # Nobody knows a wrong token
-    assert told("rl_wrong").endswith(
-        "The token is not known here, or was revoked. Ask an administrator for another one.\n"
-    )
+    assert told("rl_wrong").endswith("The token is unknown or was revoked. Ask an administrator for another one.\n")
     # And with them it does its work, whether the token comes from a file or from the environment
     token = world.token(*rules).token
     if job != "reconcile":

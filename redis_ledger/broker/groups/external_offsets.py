@@ -1,7 +1,7 @@
-"""How far somebody has come who keeps offsets of its own, such as a Spark query: noted as a Kafka group's offsets are.
+"""Offsets of readers that store their own position, such as a Spark query, recorded as a Kafka group's offsets.
 
-It reads by offset and needs no leases; what it notes, in the transaction of what it produced, is its lag for everybody:
-a subscription of the kind `kafka`.
+Such a reader fetches by offset and needs no leases.  It records its offsets in the transaction of its output, so that
+its lag is visible: a subscription of the kind `kafka`.
 """
 
 from __future__ import annotations

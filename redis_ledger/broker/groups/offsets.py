@@ -44,7 +44,7 @@ from redis_ledger.txn.states import TxnState
 FEW = 16  # topics that are looked for one by one
 UNDER_WAY_MAX = 1_000  # calls of one request that wait for Redis together
 NOTED_MAX = 50_000  # groups on topics; one that is forgotten is only noted again
-NOTED_S = 30.0  # so that what somebody else removed is there again soon
+NOTED_S = 30.0  # bounds how long a registration that another broker removed is missing
 T = TypeVar("T")
 Place = Partition | LedgerError
 
@@ -126,7 +126,7 @@ class Offsets:
     ) -> list[LedgerError | None]:
         """What became of each: None when it is committed, with a transaction until its end.
 
-        fence        generation of the group, or epoch of the member, that commits; -1 for nobody in particular
+        fence        generation of the group, or epoch of the member, that commits; -1: a commit from outside the group
         transaction  the places must be registered with it as participants, under the group's name
         places       of the entries, as `locate` has found them
         """
@@ -155,7 +155,7 @@ class Offsets:
                 await put(place)  # and on no other than the one that is registered
 
         outcomes = await _each(one, list(zip(entries, places, strict=True)))
-        if made:  # somebody has removed what was there, and perhaps that it was noted
+        if made:  # another broker has removed the offsets, and perhaps the registration
             await self._note(group, made, again=True)
         if any(isinstance(outcome, IllegalGeneration) for outcome in outcomes) and await self._is_consumer(group):
             outcomes = [StaleMember(o.detail) if isinstance(o, IllegalGeneration) else o for o in outcomes]
@@ -264,7 +264,7 @@ class Offsets:
         except TransactionNotFound:
             return True
         except LedgerError:
-            return False  # whoever asks again asks us to try again
+            return False  # the next request tries again
 
     async def _all_of(self, group: str) -> list[tuple[str, int]]:
         topics = sorted(await self.topics_of(group))
@@ -334,7 +334,7 @@ class Offsets:
         return self._store.command("HMGET", state, "owner", "kind", "members", "empty", key=state)
 
     async def _expire_group(self, group: str, is_simple: bool) -> int:
-        """is_simple: nobody has ever joined it, so there is nothing of it but its offsets."""
+        """is_simple: the group never had members and consists of its offsets only."""
         topics = await self.topics_of(group)
         left = [topic for topic in topics if await self._forget_topic(group, topic, "idle")]
         if is_simple and not left:
@@ -370,7 +370,7 @@ class Offsets:
         try:
             return await registers.delete(self._store, p.keys, p.topic_id, group, what, when, before)
         except WrongSubscriptionKind:
-            return False  # what is there is somebody else's
+            return False  # it belongs to another incarnation of the topic
 
 
 def _stored(topic: str, partition: int, what: GroupOffset | LedgerError) -> StoredOffset:

@@ -1,10 +1,10 @@
-"""Consumer groups: membership at the broker that owns a group, and what any broker can tell about one.
+"""Consumer groups: membership at the coordinator of a group, and administration at any broker.
 
-    join  sync  heartbeat  leave          of members; another broker's are sent there (NotCoordinator)
-    check_commit  fence_for_fetch         what a commit carries and a fetch raises in the partitions' slots
-    describe  list  delete                of administrators; a group that nobody owns is told of by whomever is asked
+    join  sync  heartbeat  leave          for members; only the coordinator serves them (NotCoordinator)
+    check_commit  fence_for_fetch         the fencing generation of commits and fetches
+    describe  list  delete                for administrators; any broker answers for a group without a coordinator
 
-A group whose owner has died is taken over by the first broker that one of its members reaches, with all its members.
+If the coordinator dies, the first broker that a member reaches takes over the group with all its members.
 Source: Kafka's group coordinator; KIP-848 for groups of the kind `consumer`.
 """
 
@@ -112,7 +112,7 @@ class Groups:
         )  # fmt: skip
 
     async def close(self) -> None:
-        """Gives all groups up; who waits is told NotCoordinator, and whoever comes from now on."""
+        """Releases all groups.  Waiting and later requests fail with NotCoordinator."""
         await self.coordinator.close()
 
     # -- members of classic groups -----------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class Groups:
     async def check_commit(
         self, group: str, member_id: str, instance_id: str | None, generation: int, *, transactional: bool = False
     ) -> int:
-        """The fence the commit carries: its generation (or member epoch), or -1 when nobody in particular commits.
+        """Returns the fence of the commit: its generation (or member epoch), or -1 for a commit from outside the group.
 
         Brokers of earlier releases store no members.  Of a group that one of them owned, its last generation may commit
         until a later one has begun, except static members, which may have been replaced.
@@ -300,7 +300,9 @@ class Groups:
                     raise GroupNotFound(f"There is no group {group!r}.")
                 if stored.members:
                     raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
-                await self._ownership.claim(group, stored.kind or "classic")  # so that nobody begins it meanwhile
+                await self._ownership.claim(
+                    group, stored.kind or "classic"
+                )  # so that no other broker creates it concurrently
             elif not held.is_empty:
                 raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
             else:
@@ -326,17 +328,17 @@ class Groups:
                             await self._give_up(name)
 
     async def _give_up(self, group: str) -> None:
-        """Nobody is in it.  One without offsets is forgotten, so that whoever names groups at random fills nothing."""
+        """Releases an empty group.  One without offsets is deleted, so that random group names do not use memory."""
         if await self._offsets.topics_of(group):
             await self._ownership.release(group)
             return
         await self._ownership.delete(group)
-        if await self._offsets.topics_of(group):  # somebody has committed just now, and believes it to be listed
+        if await self._offsets.topics_of(group):  # a concurrent commit expects the group to be listed
             k = self._registry
             await self._store.write_allow_oom("HSETNX", k, encode_name(group), "classic")
 
     async def names(self) -> builtins.list[str]:
-        """Every group there is, whoever coordinates it."""
+        """Returns the names of all groups, of all coordinators."""
         return sorted(await self._registered())
 
     async def _is_listed(self, group: str) -> bool:

@@ -1,11 +1,11 @@
-"""Audit: administrative acts, who did them, from where, to what, and how they ended.
+"""Audit log: administrative operations with principal, host, target and result.
 
     await broker.audit.note(caller, "topic.delete", "orders", DONE)
     await broker.audit.note(caller, "acl.add", "topic orders", REFUSED, code="cluster_forbidden")
 
-Each is a line in the log.  With auth_required it is an entry of the stream {catalog}:audit too, which keeps about
-ENTRIES_MAX.  An act is never undone or failed because it could not be noted: the log then says so.  Refusals are made
-by whoever likes to, so only so many a second are noted and the rest is counted.  Facts never hold a secret.
+Each operation is a log line.  With auth_required it is also an entry of the stream {catalog}:audit, which keeps about
+ENTRIES_MAX.  A failure to write the entry does not fail the operation; it is logged.  Any client can cause refusals, so
+a limited number per second is recorded and the rest is counted.  Entries never contain a secret.
 
     topic.create topic.change topic.delete records.delete      subscription.delete subscription.seek group.delete
     subscription.deadLetters subscription.putBack scheduled.clear

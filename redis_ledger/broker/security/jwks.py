@@ -1,11 +1,11 @@
-"""JSON Web Tokens of this broker's callers: the keys they are verified with.  Whoever asks remembers what was found.
+"""JSON Web Key Sets: the keys that verify the JSON Web Tokens of callers.
 
     jwt_jwks a file     read again when it changes
     jwt_jwks a URL      fetched, as a whole within FETCH_S_MAX; again every REFETCH_S, and for a key that is not known,
-                        but then not before REFETCH_S_MIN have passed, so that made-up keys cannot make this broker ask
-                        all the time
+                        but then not before REFETCH_S_MIN have passed, so that invented key ids do not cause
+                        a request each
 
-Keys that were there go on to count while they cannot be fetched.
+Known keys stay in effect while the set cannot be fetched.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Quotas: how much each principal may ask of this broker, what it has used, and how quotas are changed.
+"""Quotas of principals: limits, usage at this broker, and changes.
 
     {catalog}:quotas   principal (User:* all others) → JSON of its quota      {catalog}:state   "quotas" → version
 
-Each broker keeps a copy (copied.py) and counts for itself, as Kafka's do: with three brokers a principal may use three
-times its quota.  The same buckets stand behind both doors: the Kafka door
-answers and then does not read from the connection for a while, REST refuses with 429 until the bucket has recovered.
-Nobody has a quota: nothing here costs more than a look at a flag.
+Each broker has a cached copy and counts for itself, as in Kafka: with three brokers a principal may use three times its
+quota.  Kafka and REST requests share the buckets.  Over quota, a Kafka connection is answered and then not read for the
+throttle time; REST returns 429 until the bucket has recovered.  Without any quota the cost is the check of a flag.
 """
 
 from __future__ import annotations
@@ -109,9 +108,11 @@ class Quotas:
     # -- open transactions -------------------------------------------------------------------------------------------
 
     async def may_open(self, principal: str, key: object) -> None:
-        """Counts a transaction that is about to be begun through this broker: its key is its id, its transactional id,
-        or an object until it has one.  When the quota seems used up the others are asked about, for they may have been
-        ended through another broker.  Raises TransactionQuotaExceeded."""
+        """Counts a transaction that is about to begin at this broker.  Raises TransactionQuotaExceeded.
+
+        key  its id, its transactional id, or an object until it has one
+        If the quota is used up, the state of the other transactions is read: another broker may have ended them.
+        """
         most = self.quota_of(principal).open_transactions if self.is_on else 0
         if not most:
             return
@@ -163,7 +164,7 @@ class Quotas:
     # -- change ------------------------------------------------------------------------------------------------------
 
     async def all(self) -> dict[str, Quota]:
-        """By principal; User:* is everybody else."""
+        """Returns quotas by principal; User:* is the default."""
         await self.refresh()
         return dict(sorted(self._table.items()))
 

@@ -1,12 +1,12 @@
-"""Users of the Kafka listener: their SCRAM verifiers in Redis, and proofs of passwords against them.
+"""SCRAM credentials: verifiers of users in Redis, and checks of passwords.
 
     rl:{catalog}:users   ada → {"SCRAM-SHA-256": {salt, iterations, stored_key, server_key}, "SCRAM-SHA-512": ...}
                          ""  → a secret of this Redis, from which unknown users get their salts
 
-A password is never stored, and there is nothing to guess users from: an unknown one is challenged like any other, with
-a salt that stays the same, and fails like a wrong password, after the same work.  Users added here have the iterations
-that Kafka's tools choose, so that these tell nobody apart either.  Every look goes to Redis, so a user that was removed
-cannot log in again anywhere; the Kafka listeners close the connections it has, and those of one with another password.
+Passwords are not stored.  User names cannot be probed: an unknown user gets a challenge with a stable salt and fails
+like a wrong password, after the same work.  New users have the iteration count of Kafka's tools, so that the count does
+not reveal them either.  Every check reads Redis, so a removed user cannot log in at any broker; Kafka listeners close
+its open connections, and those of a user whose password has changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from redis_ledger.auth.acl import EVERYBODY, is_somebody
+from redis_ledger.auth.acl import ANY_NAME, is_principal_name
 from redis_ledger.auth.scram import (
     HASHES,
     ITERATIONS_MAX,
@@ -129,9 +129,10 @@ class ScramCredentials:
         Raises UnacceptableCredential for what cannot be a user's name.
         """
         is_removed = not any(wanted.values())
-        if not is_name(name) and not (name == EVERYBODY and is_removed):  # releases of before took it
+        if not is_name(name) and not (name == ANY_NAME and is_removed):  # releases of before took it
             raise UnacceptableCredential(
-                f"A user's name has 1 to {NAME_CHARACTERS_MAX} printable characters, and is not *, which is everybody."
+                f"A user's name has 1 to {NAME_CHARACTERS_MAX} printable characters and is not *, "
+                "which matches all users."
             )
         seen: bytes = await self._store.command("HGET", self._key, name, key=self._key) or b""
         for _ in range(8):
@@ -142,7 +143,7 @@ class ScramCredentials:
             if reply[0] == Status.OK:
                 return not seen
             seen = reply[1]
-        raise Unavailable(f"User {name!r} is being changed by somebody else; try again.")
+        raise Unavailable(f"User {name!r} is being changed concurrently; try again.")
 
 
 def _mark(row: bytes) -> str:
@@ -150,7 +151,7 @@ def _mark(row: bytes) -> str:
 
 
 def is_name(name: str) -> bool:
-    return 1 <= len(name) <= NAME_CHARACTERS_MAX and name.isprintable() and is_somebody(name)
+    return 1 <= len(name) <= NAME_CHARACTERS_MAX and name.isprintable() and is_principal_name(name)
 
 
 def check_salted(mechanism: str, salted: bytes, salt: bytes, iterations: int) -> Verifier:

@@ -1,11 +1,10 @@
-"""Security: who a caller is by its token, what it may do, and how rules and tokens are changed.
+"""Authentication by token, authorization by ACL rules, and changes of both.
 
-    {catalog}:acls     rule as a JSON array → when it was made     {catalog}:tokens   id → digest, principal, end
+    {catalog}:acls     rule as a JSON array → creation time        {catalog}:tokens   id → digest, principal, end
     {catalog}:state    "security" → version of both
 
-Every broker keeps a copy (copied.py) and decides from memory: a decision is one look into a dict and never waits for
-Redis.
-Off (auth_required false): everybody may do everything, and nothing here costs more than a look at a flag.
+Every broker has a cached copy and decides from memory: a decision is a dict lookup and never waits for Redis.
+Without auth_required all operations are allowed, at the cost of checking a flag.
 Source: KIP-11, KIP-290, KIP-679.
 """
 
@@ -31,7 +30,7 @@ from redis_ledger.auth.acl import (
     Resource,
     Rule,
     Rules,
-    check_somebody,
+    check_own_principal,
     flaw,
 )
 from redis_ledger.auth.requirement import FORBIDDEN
@@ -65,9 +64,12 @@ _WORDS = {
 
 
 class Security:
-    """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is, or what
-    it may do, may have changed, so that whoever remembers it asks again; changed: set then, and another one from then
-    on."""
+    """Authenticates and authorizes callers.
+
+    rules, tokens  this broker's copy; replaced, never changed in place
+    generation     increases when identities or permissions may have changed: cached decisions are then invalid
+    changed        an event that is set at such a change and then replaced
+    """
 
     def __init__(self, store: Store, config: Config, clock: Clock) -> None:
         self._config, self._clock = config, clock
@@ -77,7 +79,7 @@ class Security:
         self._supers = frozenset(each.strip() for each in config.super_users.split(";") if each.strip())
         self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
         self._bootstrap_seen: tuple[int, int] | None = None  # of its file; None: there is none
-        self._bootstrap_flaw = ""  # what was told of it last
+        self._bootstrap_flaw = ""  # the last logged reason
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
         self.generation = 0
         self.changed = asyncio.Event()
@@ -139,41 +141,41 @@ class Security:
 
     @property
     def knows_anybody(self) -> bool:
-        """Whether somebody who is not a user (broker/security/scram_credentials.py) could say who they are."""
+        """Returns whether a client can authenticate other than as a SCRAM user."""
         return self._bootstrap is not None or bool(self.tokens or self.jwts or self._config.tls_client_ca)
 
     # -- identify ----------------------------------------------------------------------------------------------------
 
     def principal_of(self, token: str) -> str:
-        """Whose API token this is.  Raises Unauthenticated, without telling what is wrong with it."""
+        """Returns the principal of an API token.  Raises Unauthenticated without a detailed reason."""
         return self.identify(token)[0]
 
     def identify(self, token: str) -> tuple[str, int]:
-        """Whose API token this is, and when it expires (Unix ms, 0: never).  Raises as principal_of."""
+        """Returns the principal of an API token and its expiry (Unix ms, 0: never).  Raises as principal_of."""
         shown = tokens.read(token)
         stored = self.tokens.get(shown.id) if shown is not None else None
         if shown is not None and stored is not None and tokens.fits(shown, stored):
             if stored.principal == ANYBODY:  # older releases made such tokens
                 raise Unauthenticated(
-                    f"The token is of {ANYBODY}, who is nobody. Ask an administrator for another one."
+                    f"The token is of {ANYBODY}, which is not a principal. Ask an administrator for another one."
                 )
             if not stored.is_over(self._clock.now_ms()):
                 return stored.principal, stored.expires_ms
             raise Unauthenticated("The token has expired. Ask an administrator for another one.")
         if self._bootstrap is not None and hmac.compare_digest(sha256(token.encode()).digest(), self._bootstrap):
             return ADMIN, 0
-        raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
+        raise Unauthenticated("The token is unknown or was revoked. Ask an administrator for another one.")
 
     async def recognize(self, token: str) -> tuple[str, int]:
-        """As identify; but one that is not known may just have been made elsewhere, by the command line for one."""
+        """As identify, but refreshes the copy for an unknown token: another process may just have created it."""
         shown = tokens.read(token)
         if shown is not None and shown.id not in self.tokens:
             await self._copied.catch_up()
         return self.identify(token)
 
     def check_on(self) -> None:
-        """Raises SecurityDisabled while nobody is asked who they are: whoever reaches an open broker could make a token
-        that still counts when it is not open any more."""
+        """Raises SecurityDisabled if authentication is off: any client could create a token that stays valid once it is
+        turned on."""
         if not self.is_on:
             raise SecurityDisabled
 
@@ -190,7 +192,7 @@ class Security:
         return await self._copied.write(self._keys.acls, {_field(rule): now for rule in rules if rule not in known})
 
     async def remove_rules(self, filters: Sequence[Filter]) -> list[list[Rule]]:
-        """What each filter removed; a rule that several filters take is told by the first."""
+        """Returns the rules that each filter removed.  A rule that matches several filters is listed for the first."""
         await self.refresh()
         left = list(self.rules.all)
         removed: list[list[Rule]] = []
@@ -205,8 +207,8 @@ class Security:
         return sorted(rule for rule in self.rules.all if wanted.takes(rule))
 
     async def create_token(self, principal: str, *, expires_ms: int = 0, note: str = "") -> tuple[str, str]:
-        """Its id, and its text, which is told once.  expires_ms: Unix time, 0 never.  Raises InvalidRequest."""
-        check_somebody(principal)
+        """Returns id and text of a new token.  expires_ms: Unix time, 0: never.  Raises InvalidRequest."""
+        check_own_principal(principal)
         now = self._clock.now_ms()
         if expires_ms and expires_ms <= now:
             raise InvalidRequest("The token would have expired already; give a time in the future, or none.")
@@ -248,13 +250,15 @@ class Security:
         await self._look_at_jwts()
 
     def _look_at_bootstrap(self) -> None:
-        """A file that cannot be used leaves the token of before, and is told once."""
+        """Reads the bootstrap token.  An invalid file keeps the previous token and is logged once."""
         try:
             self._read_bootstrap()
             self._bootstrap_flaw = ""
         except InvalidRequest as error:
             if error.detail != self._bootstrap_flaw:
-                _log.warning("the bootstrap token cannot be read; that of before goes on to count", reason=error.detail)
+                _log.warning(
+                    "the bootstrap token cannot be read; the previous one stays in effect", reason=error.detail
+                )
             self._bootstrap_flaw = error.detail
 
     async def _look_at_jwts(self) -> None:
@@ -275,8 +279,7 @@ class Security:
         return Rules(rules, supers, open_without_rule=self._config.allow_everyone_if_no_acl)
 
     def _read_bootstrap(self) -> None:
-        """The token of the first administrator, from its file, again whenever that changes.  Taken away while the
-        broker runs it counts no more, as whoever took it away meant."""
+        """Reads the first administrator's token when its file changes.  Removing the file revokes it."""
         if not self._config.bootstrap_token_file:
             return
         path = Path(self._config.bootstrap_token_file)

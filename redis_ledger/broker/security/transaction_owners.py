@@ -1,12 +1,11 @@
-"""Whose transaction it is: who began it may add to it, end it and look at it, and few others may.
+"""Owners of transactions: the principal that began a transaction may use, end and describe it.
 
     begun by REST, rules on         principal + label           that principal
-    begun by REST, rules off        label                       nobody's, once rules are on
-    of a Kafka transactional id     the id                      who may WRITE on the TRANSACTIONAL_ID
+    begun by REST, rules off        label                       no owner, once rules are on
+    of a Kafka transactional id     the id                      principals with WRITE on the TRANSACTIONAL_ID
 
-The label is the caller's own word for itself, and only shown.  Who may ALTER the cluster may end any transaction, and
-who may DESCRIBE it may look at any.  This broker remembers the owners of those begun here; Redis is asked of others,
-once.
+The label is chosen by the client and only displayed.  ALTER on the cluster permits ending any transaction, DESCRIBE
+reading any.  Owners of transactions that began at this broker are cached; those of others are read from Redis once.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from redis_ledger.errors import TransactionForbidden
 from redis_ledger.ids import TxnId
 from redis_ledger.txn.coordinator import Coordinators, TransactionRecord
 
-REMEMBERED_MAX = 50_000  # forgetting one only means asking again
-_MARK = "\x01"  # begins what names a principal; no name holds it
+REMEMBERED_MAX = 50_000  # an evicted owner is read again
+_MARK = "\x01"  # prefix of a principal; no name contains it
 
 
 class Owner(NamedTuple):
-    """principal "": nobody's.  transactional_id: of a Kafka client's transaction, which has no principal."""
+    """principal "": no owner.  transactional_id: set for a Kafka client's transaction, which has no principal."""
 
     principal: str
     transactional_id: str | None = None
@@ -85,7 +84,7 @@ class TransactionOwners:
         )
 
     def may(self, caller: Caller, owner: Owner, operation: Op) -> bool:
-        """Whether somebody who does not own it may."""
+        """Returns whether the caller may do this without owning the transaction."""
         if self._security.allows(caller, operation, Resource.CLUSTER, CLUSTER_NAME):
             return True
         return operation is Op.DESCRIBE and self.is_own(caller, owner, Op.DESCRIBE)

@@ -86,8 +86,9 @@ class AsyncTokens:
     async def create(
         self, principal: str, *, expires_ms: int | None = None, note: str = "", is_super: bool = False
     ) -> NewToken:
-        """A token of the principal, whose text is told now only.  is_super: rules are added that allow it everything.
-        Raises OutcomeUnknown when the answer was lost: a token may be there then that nobody has.
+        """Creates a token.  Its text is returned only once.  is_super: adds rules that allow the principal everything.
+
+        Raises OutcomeUnknown if the response was lost: an unused token may then exist.
 
         print((await client.tokens.create("User:ada", note="laptop")).token)
         """

@@ -119,7 +119,7 @@ class AsyncTransport:
             headers["content-type"] = "application/json"
         if idempotency_key:
             headers["idempotency-key"] = secrets.token_hex(16) if idempotency_key is True else idempotency_key
-        if idempotency_key is True:  # nobody but this call repeats it
+        if idempotency_key is True:  # only this call repeats it
             asked_ms = (self.timeout_ms if timeout_ms is None else timeout_ms) + wait_ms
             headers["idempotency-key-ttl"] = str(asked_ms // 1000 + KEY_SLACK_S)
         sent = self.older.request(body, newer) if newer else body

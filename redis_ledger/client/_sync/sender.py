@@ -1,9 +1,9 @@
-"""Carries batches to the broker: a few workers take what `batches.Accumulator` says is ready, send it, and settle it.
+"""Sender: a few workers take ready batches from the accumulator, send them, and set their results.
 
-A batch goes as one RecordBatch v2 under a producer id and a sequence number, so that sending it again after a lost
-answer writes nothing twice; records with a time of delivery go as JSON, under the same numbers.  In a transaction the
-producer id is the transaction's own.  When nobody can say whether a batch was written, its queue goes on under a fresh
-producer id: a sequence number of unknown fate is never used again.
+A batch is one RecordBatch v2 with a producer id and a sequence number, so that a retry after a lost response writes
+nothing twice.  Records with a delivery time are sent as JSON with the same numbers.  A transaction has its own producer
+id.  If it is unknown whether a batch was written, its queue continues with a new producer id, so that its sequence
+number is not reused.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class Sender:
             if isinstance(outcome, LedgerError):
                 if queue.txn is None:  # a transaction keeps its own failure, and raises it at commit
                     self._failed = [*(each for each in self._failed if not each.is_raised), batch][:FAILED_MAX]
-                # A batch that was refused left its sequence numbers free; after these two nobody knows.
+                # A refused batch leaves its sequence numbers free; after these two errors that is unknown.
                 if isinstance(outcome, (OutcomeUnknown, ProducerError)):
                     queue.producer = None
             elif batch.entries[0].idempotency_key is None:

@@ -22,7 +22,7 @@ from redis_ledger.kafka.security.acl_codes import UNKNOWN, filter_of, is_known
 VERSIONS = (1, 3)
 IS_READ = True
 SECURITY_DISABLED = 54
-DISABLED = "Nobody is asked who they are: auth_required is off, so rules mean nothing."
+DISABLED = "Authentication is off (auth_required), so ACL rules have no effect."
 
 
 async def handle(request: DescribeAclsRequest, call: RequestContext) -> DescribeAclsResponse:

@@ -53,7 +53,7 @@ async def handle(request: DescribeConfigsRequest, call: RequestContext) -> Descr
 
 
 def check(operation: Op, kind: int, name: str, call: RequestContext) -> None:
-    """Raises Forbidden.  What is configured of the broker is the cluster's; an unknown kind is nobody's to refuse."""
+    """Raises Forbidden.  Broker configs need permission on the cluster; an unknown resource type is not checked."""
     if kind == TOPIC:
         call.check_topic(operation, name)
     elif kind == GROUP:

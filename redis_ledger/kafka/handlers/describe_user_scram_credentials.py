@@ -1,6 +1,6 @@
 """DescribeUserScramCredentials 0: mechanisms and iterations of users; never salts or keys (KIP-554).
 
-No users named: all.  A name that is given twice: DUPLICATE_RESOURCE; one that is nobody's: RESOURCE_NOT_FOUND.
+Without user names, all users are returned.  Duplicate name: DUPLICATE_RESOURCE; unknown user: RESOURCE_NOT_FOUND.
 """
 
 from __future__ import annotations

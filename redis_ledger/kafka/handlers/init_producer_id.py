@@ -1,7 +1,7 @@
-"""InitProducerId 0-5: the identity a producer writes under.
+"""InitProducerId 0-5: the producer id and epoch of a producer.
 
-Without a transactional id: a fresh producer id.  With one: the same producer id with the next epoch, which fences the
-producer before; what that left open is aborted, and its end carried, before this is answered, so nobody meets
+Without a transactional id: a new producer id.  With one: the same producer id with the next epoch, which fences the
+previous producer.  Its open transaction is aborted and completed before the response, so that clients do not see
 CONCURRENT_TRANSACTIONS.
 3   the request may name the producer's identity (KIP-360).  For a known transactional id it must be the current one, or
     the one before it if the request is a repetition; any other identity is fenced.  A new transactional id gets a fresh

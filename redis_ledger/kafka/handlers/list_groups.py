@@ -1,8 +1,8 @@
-"""ListGroups 0-5: the groups that this broker coordinates; a client asks every broker for the whole.
+"""ListGroups 0-5: the groups that this broker coordinates; a client sends it to every broker.
 
 1   throttle time     3   flexible     4   states, and a filter (KIP-518)     5   types, and a filter (KIP-848)
-A group that nobody owns is told of by the broker that its name falls to.  Filters take any spelling.
-Who may not describe the cluster is told of the groups it may describe.
+A group without a coordinator is listed by the broker that its name hashes to.  Filters ignore case.
+Without DESCRIBE on the cluster, only groups that the caller may describe are listed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""OffsetFetch 1-10: what a group has committed, on the partitions asked for or (from 2: a null list) on all.
+"""OffsetFetch 1-10: committed offsets of a group, for the requested partitions or (from 2: a null list) for all.
 
-A partition without a committed offset, or that does not exist, is answered with -1 and no error.  A fetch fences
-commits of earlier generations in every partition it asks for.
+A partition without a committed offset, or that does not exist, has offset -1 and no error.  A fetch fences
+commits of earlier generations in all requested partitions.
 2   error of the whole group; a null list of topics    5   leader epoch    6   flexible    7   require_stable (KIP-447)
 8   many groups at once    9   members of the new protocol say their epoch (KIP-848)    10   topics by id
 require_stable: a partition with a commit in an open transaction is answered UNSTABLE_OFFSET_COMMIT; a transaction that
-is decided is ended first, so that nobody waits for one that is only being carried.
+is decided is completed first, so that clients do not wait for it.
 """
 
 from __future__ import annotations

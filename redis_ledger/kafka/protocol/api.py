@@ -18,7 +18,7 @@ class Api(NamedTuple):
 
 
 class UnknownRequest(Exception):
-    """The header can be read, the body cannot: nobody says how it is laid out."""
+    """The header can be decoded, but the layout of the body is unknown."""
 
     def __init__(self, detail: str, api_key: int, version: int, correlation_id: int, client_id: str | None) -> None:
         super().__init__(detail)

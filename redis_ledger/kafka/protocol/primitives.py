@@ -1,11 +1,11 @@
-"""What generated decoders and encoders stand on: lengths, varints, tagged fields, records; and the one error.
+"""Primitives of generated decoders and encoders: lengths, varints, tagged fields, records, and BadFrame.
 
-    uvarint    seven bits a byte, lowest first, the top bit says that more follow     300 = ac 02
+    uvarint    seven bits a byte, lowest first, the top bit is set if more follow     300 = ac 02
     length     int16 or int32, -1 for null; in flexible versions a uvarint of length + 1, 0 for null
     tagged     uvarint count, then count times: uvarint tag (ascending), uvarint size, size bytes
 
-A frame is a memoryview of bytes that nobody writes to while it is in use; records are slices of it, everything else is
-copied out.  Whatever is wrong with a frame, it raises BadFrame.  Source: Kafka's protocol guide; KIP-482.
+A frame is a memoryview of bytes that do not change while it is in use.  Records are slices of it; everything else is
+copied.  Every malformed frame raises BadFrame.  Source: Kafka's protocol guide; KIP-482.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Logging in: what a connection has to remember between SaslHandshake and the end of authentication.
+"""SASL authentication: the state of a connection between SaslHandshake and the end of the exchange.
 
     SaslHandshake 1 ─▶ Login ─▶ SaslAuthenticate ... ─▶ peer.principal = "User:ada"
     SaslHandshake 0 ─▶ Login ─▶ bare tokens instead of requests (clients older than Kafka 1.0, kafka-python 2.0)
 
-A login that failed is over, and so is its connection: the client has to open another, as with Kafka.  The user "token"
-is whoever the API token belongs to that it gives as its password, by PLAIN.  A login wins over a client certificate, as
-a token does over REST.  It lasts until the user is removed or its password changed, or the token revoked or expired:
-`kafka/security/session_revocation.py` ends it.
+A failed login closes the connection, as in Kafka.  With PLAIN, the user "token" and an API token as the password
+authenticate the principal of the token.  SASL takes precedence over a client certificate, as a token does over REST.  A
+login lasts until the user is removed, its password changes, or the token is revoked or expires
+(`kafka/security/session_revocation.py`).
 Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
 """
 

@@ -1,9 +1,9 @@
-"""Logins that are over: the user was removed or its password changed, the API token was revoked or has expired.
+"""Session revocation: closes connections whose user was removed or changed, or whose token was revoked or expired.
 
-    every LOOK_EVERY_S of the listener ─▶ connections whose proof holds no more ─▶ closed
+    every CHECK_EVERY_S ─▶ connections whose credentials are no longer valid ─▶ closed
 
-Tokens are in this broker's memory, a second old at most.  Users are in Redis: one command asks for all that are logged
-in here.  While Redis is away nobody is logged out.
+Tokens are cached by this broker for at most a second.  Users are in Redis: one command reads all that are logged in at
+this broker.  While Redis is unavailable, no user is logged out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from redis_ledger.kafka.request_context import Peer, Proof
 
 
 async def over(peers: Iterable[Peer], broker: Broker) -> set[Proof]:
-    """The proofs of peers that hold no more."""
+    """Returns the proofs that are no longer valid."""
     proven = {peer.proof: peer.principal for peer in peers if peer.proof is not None}
     users = {proof.user for proof in proven if proof.user}
     marks: dict[str, str] | None = {}

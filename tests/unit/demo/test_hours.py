@@ -13,7 +13,7 @@ from redis_ledger.app.tools.demo_spark import committed, hours, plan
 from redis_ledger.app.tools.demo_spark.__main__ import rows
 from redis_ledger.app.tools.demo_spark.check import Verdict
 from redis_ledger.app.tools.demo_spark.run import Outcome
-from redis_ledger.app.tools.demo_spark.standing import NONE, Standing
+from redis_ledger.app.tools.demo_spark.stream_progress import NONE, StreamProgress
 
 
 def flight(date: str, origin: str, delay: int) -> Flight:
@@ -62,8 +62,8 @@ def test_only_files_that_the_sink_has_committed_count(tmp_path: Path) -> None:
 
 
 def test_how_far_a_stream_is_stands_in_the_last_batch_that_is_done(tmp_path: Path) -> None:
-    standing = Standing(tmp_path)
-    assert (standing.batch, standing.offsets) == (NONE, 0)
+    progress = StreamProgress(tmp_path)
+    assert (progress.batch, progress.offsets) == (NONE, 0)
     for folder in ("offsets", "commits"):
         (tmp_path / folder).mkdir()
     for batch in range(12):
@@ -71,7 +71,7 @@ def test_how_far_a_stream_is_stands_in_the_last_batch_that_is_done(tmp_path: Pat
     for batch in range(11):
         (tmp_path / "commits" / str(batch)).write_text("v1\n{}")
     (tmp_path / "commits" / ".10.crc").write_text("")
-    assert (standing.batch, standing.offsets) == (10, 110)
+    assert (progress.batch, progress.offsets) == (10, 110)
 
 
 @pytest.mark.parametrize("point", ["written", "committed"])
