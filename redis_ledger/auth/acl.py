@@ -22,7 +22,6 @@ from typing import NamedTuple
 from redis_ledger.errors import InvalidRequest
 
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
-ANY_NAME = ANYBODY.removeprefix("User:")
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
 TOLD_MAX = 20
