@@ -83,7 +83,8 @@ class GuardedProtocol(CorkedProtocol):
         self._named: Named | None = None
         self._since = 0.0  # when the request that is not whole yet began; 0: there is none
         self._fed = 0  # bytes of it, and of what came with its beginning
-        self._deaf_since = 0.0
+        self._deaf_since = self._closing_since = 0.0
+        self._is_aborted = False
         self._slow_since = 0.0  # when an answer in pieces was first not read at once
         self.unread = limits.memory.lease()
         self._refused: tuple[int, str] | None = None
@@ -170,6 +171,10 @@ class GuardedProtocol(CorkedProtocol):
     def look(self, now: float) -> None:
         """Ends what has taken too long."""
         if self.transport.is_closing():
+            # It stays open until the client has read the answer.
+            self._closing_since = self._closing_since or now
+            if now - (self._deaf_since or self._closing_since) > DEAF_S_MAX and not self._is_aborted:
+                self._close("the client does not read its answer")
             return
         if self._deaf_since:
             self.unread.hold(self.transport.get_write_buffer_size())
@@ -190,7 +195,7 @@ class GuardedProtocol(CorkedProtocol):
     def deaf_s(self, now: float) -> float:
         """How long the client has not read its answer, all of it where that is sent in pieces; 0 when it has."""
         since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
-        return now - since if since and not self.transport.is_closing() else 0.0
+        return now - since if since and not self._is_aborted else 0.0
 
     def half_s(self, now: float) -> float:
         """How long the rest of a body has been waited for."""
@@ -230,6 +235,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def _close(self, reason: str) -> None:
         self._tell(reason)
+        self._is_aborted = True
         self.transport.abort()
 
     def _tell(self, reason: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from redis_ledger.app.http import connection_limits
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import SPARE_CONNECTIONS, Limits
 from redis_ledger.app.http.server import HttpServer
+from redis_ledger.broker.types import NewRecord
 from tests.support.attack_target import PATIENCE_S, parse
-from tests.support.broker import one
+from tests.support.broker import eventually, one
 
 MOST = 3
 
@@ -53,3 +57,32 @@ async def test_what_is_spared_for_that_has_an_end(port):
     async with contextlib.AsyncExitStack() as stack:
         lived = [(await asked(port, "/livez", stack))[0] for _ in range(SPARE_CONNECTIONS + 2)]
     assert lived == [200] * SPARE_CONNECTIONS + [0, 0]
+
+
+async def test_an_answer_that_closes_its_connection_and_is_never_read_ends_some_time(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr(connection_limits, "DEAF_S_MAX", 1.0)
+    async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
+        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        await broker.topics.create("t", 1)
+        await broker.records.produce("t", [NewRecord(None, b"x" * 1_000_000) for _ in range(8)])
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            client.connect(("127.0.0.1", int(server.address.rpartition(":")[2])))
+            path = b"/v1/topics/t/partitions/0/records?max_bytes=8000000"
+            accept = b"application/vnd.redis-ledger.batch"
+            client.send(
+                b"GET %s HTTP/1.1\r\nhost: localhost\r\naccept: %s\r\nconnection: close\r\n\r\n" % (path, accept)
+            )
+            connections = server._server.server_state.connections
+            assert await eventually(lambda: is_closing(connections), True, 5) is True
+            assert await eventually(lambda: number_of(connections), 0, 8) == 0
+
+
+async def is_closing(connections: set[Any]) -> bool:
+    return any(each.transport.is_closing() for each in connections)
+
+
+async def number_of(connections: set[Any]) -> int:
+    return len(connections)
