@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
---[[ broker/replace_user: change what is kept of one user if it still is what the caller saw.
+--[[ broker/replace_user: replace the row of a user if it is still the one the caller read.
 
 KEYS        1 users
-ARGV        1 user  2 what is kept as the caller knows it ("" nothing)  3 what to keep ("" forgets the user)
-RETURNS     {OK} | {STALE, what is kept now or ""}
+ARGV        1 user  2 row the caller read ("" none)  3 new row ("" deletes the user)
+RETURNS     {OK} | {STALE, current row or ""}
 COMPLEXITY  O(1)
 WRITES      only when it is as expected; a retry that finds the new state answers OK
 SOURCE      KIP-554 "SCRAM credentials"

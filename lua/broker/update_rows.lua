@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ broker/update_rows: set and remove rows of a table that every broker keeps a copy of, and tell that it changed.
+--[[ broker/update_rows: set and remove rows of a table that every broker caches, and raise its version.
 
 KEYS        1 the table  2 catalog state
 ARGV        1 name of the version in the catalog's state  2 the version from now on, another one in each call

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ broker/write_allow_oom: one small write to one key, which Redis carries out at its maxmemory too.
+--[[ broker/write_allow_oom: one small write to one key, which Redis executes even at maxmemory.
 
-Redis refuses HSET, SET or SADD by themselves when it is full.  Brokers start, groups commit and requests that end a
-transaction are repeated safely then as well, and these need a few fields that are not payload.
+A full Redis refuses plain HSET, SET and SADD.  Starting a broker, committing group offsets and ending a transaction write
+a few fields without payload, and must work then too.
 
 KEYS        1 key
 ARGV        1 command  2.. its arguments behind the key

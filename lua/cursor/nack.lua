@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ cursor/nack: hand leased offsets back; they are nobody's, and due after a delay.
+--[[ cursor/nack: return leased offsets for redelivery after a delay.
 
-Only leases of this consumer are touched; what is acknowledged, held by a transaction or somebody else's stays as it is.
+Only leases of this consumer change; offsets that are acknowledged, pending or leased to another consumer do not.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms
-            5 unseen   1: nobody was given them, so that this does not count as a delivery
+            5 unseen   1: no consumer received them, so this does not count as a delivery
             6 most leases to touch  7 from   without ranges: the offset to begin at
             8.. first, last of each range, ascending and disjoint; none: all
 RETURNS     {OK, handed back, [reached]} reached: the offset up to which it was done, unless that was all | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
@@ -20,7 +20,7 @@ local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEY
 if not c then return refused end
 local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
 
-local nobody = ARGV[5] == "1" and cursors.UNSEEN or ""
+local no_consumer = ARGV[5] == "1" and cursors.UNSEEN or ""
 local touched, returned, most, reached = {}, 0, tonumber(ARGV[6]), nil
 if #ARGV > 7 then
   local _
@@ -34,7 +34,7 @@ for _, lease in ipairs(touched) do
   if lease.consumer == consumer and consumer ~= "" then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
-      cursors.put(c, lease.holes[i], lease.holes[i + 1], nobody, lease.count, due)
+      cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, due)
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
   end

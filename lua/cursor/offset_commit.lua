@@ -2,7 +2,7 @@
 --[[ cursor/offset_commit: a Kafka group commits its offset on a partition, for good or in a transaction until its end.
 
 Any offset goes, backward and beyond the log's end too.  The register is made when it is not there.  A generation below
-one that was seen here is a member the group has gone on without, whoever coordinated it then: it is refused.  In a
+one that was seen here is refused: the group has removed that member.  In a
 transaction the offset replaces the one the same transaction had pending; include/end_pending_acks makes it count, or drops it.
 
 KEYS        1 state  2 subs  3 ended  4 watermarks  5 cursor  6 pending

@@ -5,7 +5,7 @@ KEYS        1 state  2 subs  3 cursor  4 pending
             5 acks  6 leases  7 spans  8 due: for a register, since one of an earlier release has them; else 5 none
 ARGV        1 topic_id  2 group (percent-encoded)
             3 what   offset: the offset and what is pending, the register stays; register: all of it
-            4 when   always; empty: if there is no offset; idle: if nobody was seen since before_ms; of the latter two
+            4 when   always; empty: if there is no offset; idle: if no member was seen since before_ms; of the latter two
                      neither while anything is pending
             5 before_ms
 RETURNS     {OK, there is a register left 0 or 1} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}

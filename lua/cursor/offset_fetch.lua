@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ cursor/offset_fetch: what a Kafka group has committed on a partition; whoever names a generation fences earlier ones.
+--[[ cursor/offset_fetch: read the committed offset of a Kafka group; a fetch with a generation fences earlier ones.
 
 A member that takes a partition over fetches before it works, so from then on nothing that its predecessor sends late
 can be committed here, also when the group has moved to another broker in between.
 
 KEYS        1 state  2 subs  3 cursor  4 pending
-ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a look that fences nobody
+ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a read without fencing
             5 make  1: the register is to be there afterwards, as it is with a generation; else 0
 RETURNS     {OK, offset or -1, leader_epoch, metadata, time of the commit or -1, transactions with a commit pending...} of those
             at most 100

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ cursor/receive: lease records to a consumer: first what is due again, by offset, then new ones up to the stable offset.
 
-New offsets that nobody can get (markers, aborted batches, gaps, what retention took) are passed over and count as
+New offsets without deliverable records (markers, aborted batches, gaps, what retention took) are passed over and count as
 acknowledged in the same step, also behind the last record delivered, so they never hold the mark back.
 
     log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is passed,  d

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ delay/cancel: take records of one delay ledger out before they fire.  Whoever is first, this or delay/fire, has them.
+--[[ delay/cancel: take records of one delay ledger out before they fire.  The first of this and delay/fire takes effect.
 
 KEYS        1 state  2 ledgers  3 delay state  4 live  5 parts  6 moved  7 repeats
             8 data  stream  the ledger named in ARGV[2]

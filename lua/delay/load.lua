@@ -8,7 +8,7 @@ ARGV        1 topic_id  2 name of the bucket  3 its row as the caller knows it
             4 its row afterwards ("=" more of this segment follows, "" the bucket is done)
             5 member of next now  6 member of next afterwards  7 due_ms of that
             8.. due_ms, member, due_ms, member ...
-RETURNS     {OK} | {STALE} when somebody else has loaded it | {UNKNOWN_TOPIC}
+RETURNS     {OK} | {STALE} when another broker has loaded it | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n log m)
 WRITES      only while the row and the member are those the caller knows
 SOURCE      PIP-195 "load the next segment"

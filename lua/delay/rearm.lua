@@ -3,7 +3,7 @@
 
 KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live  7 parts  8 repeats
 ARGV        1 topic_id  2 entry  3 what is owed, as the caller read it  4 due_ms ("" it is over)  5 how it repeats from now on
-RETURNS     {OK, 1 done or 0 somebody else has done it} | {UNKNOWN_TOPIC}
+RETURNS     {OK, 1 done or 0 another broker has done it} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(log m)
 WRITES      only when the entry is owed what the caller read
 SOURCE      docs/decisions/0012

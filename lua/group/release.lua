@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ group/release: a broker gives a group up; whoever its name falls to may claim it at once.
+--[[ group/release: a broker releases a group, so that another can claim it at once.
 
 KEYS        1 state
 ARGV        1 broker

@@ -19,7 +19,7 @@ function cursors.cover(bits, a, b)
     .. string.char(bit.bor(string.byte(bits, j), tail)) .. string.sub(bits, j + 1)
 end
 
--- Offsets first to last, which nobody leases or holds any more, are acknowledged for good.  Call in ascending order.
+-- Offsets first to last, which are neither leased nor pending, are acknowledged for good.  Call in ascending order.
 function cursors.delete(c, first, last)
   if first <= c.mark then
     c.mark = math.max(c.mark, last + 1)

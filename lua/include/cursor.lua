@@ -120,7 +120,7 @@ function cursors.returned(stored, leased, leases)
   return count
 end
 
--- A lease of nobody (handed back, or out of an aborted transaction) may be acknowledged by whoever had it once.
+-- A lease without a consumer (returned, or of an aborted transaction) may be acknowledged by its earlier consumers.
 function cursors.is_others(lease, consumer)
   return lease.consumer ~= consumer and lease.consumer ~= "" and lease.consumer ~= cursors.UNSEEN
 end

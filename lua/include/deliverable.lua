@@ -32,7 +32,7 @@ local function is_aborted(found, producer, base)
 end
 
 -- Calls visit(first, last, fields) for every stretch of offsets in [from, to), ascending: fields are those of the log entry,
--- in the order ledger/append wrote them (values at even places), or nil for what nobody can get: a gap, a marker, an aborted
+-- in the order ledger/append wrote them (values at even places), or nil for what is not deliverable: a gap, a marker, an aborted
 -- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached and how many entries were looked at,
 -- at most entries_max.  clear_to: below it any number of aborted transactions is looked at, above it 300 (nil: any number
 -- everywhere); where they are more, the walk stops and the third answer is true.

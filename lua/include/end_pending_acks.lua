@@ -3,7 +3,7 @@
 -- Ends what transactions have pending on one subscription, be it acknowledgements or the offset of a Kafka group, on a
 -- cursor the caller has read (cursors.read) and will save (settle_save).
 
--- Turns pending ranges into deleted offsets, or into leases of nobody that are due at once.  The count of a lease is that
+-- Turns pending ranges into deleted offsets, or into leases without a consumer, due at once.  The count of a lease is that
 -- of its last delivery: the receive that delivers it again raises it, so an aborted ack counts as one delivery.
 local function settle_ranges(c, ranges, commit, now)
   table.sort(ranges, function(a, b) return a[1] < b[1] end)

@@ -3,7 +3,7 @@
 --     pending  "coordinator-serial" → "write offset leader_epoch time metadata" of a commit whose transaction is open
 -- Writes are numbered in the order they come in.  What a transaction wrote counts from its commit on, unless something
 -- written after it counts already (as in Kafka, whose order is that of its log).  Offsets have 63 bits and stay strings.
---     fence    the highest generation that has committed or fetched here; below it nobody commits any more
+--     fence    the highest generation that has committed or fetched here; commits below it are refused
 --     seen     time of the last commit, or the last fetch by a member: an idle register expires by it
 local registers = {}
 

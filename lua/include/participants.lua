@@ -2,7 +2,7 @@
 -- must stay short.  Those beyond 4 KiB are members of one sorted set of the coordinator, all of score 0, and the row ends with "+":
 --   txns  7 -> "O ...|...|orders/id/0 ... orders/id/99 +"
 --   wide  "" "7 orders/id/100" "7 orders/id/101" "9 ..."
--- A decided transaction gets no more of them, so whoever carries its end reads them page by page (Coordinators.whole).  An
+-- A decided transaction accepts no new ones, so the broker that ends it reads them page by page (Coordinators.whole).  An
 -- earlier release cannot read the word "+" and leaves such a transaction to brokers that can.
 -- Uses of txn/apply: now, find, gmatch, log, call_chunked.
 local INLINE_BYTES, FORGET_MAX = 4096, 1000

@@ -6,7 +6,7 @@ local windows, opens = {}, {} -- by producer: its window, its open transaction
 local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
 
 -- The producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner is a
--- digest of the principal that writes under this id; it is missing where nobody has to say who they are, and in rows of older
+-- digest of the principal that writes under this id; it is missing without authentication, and in rows of older
 -- releases.  Of a request under an Idempotency-Key that is kept for less than the others, "@~60" says for how many seconds: its
 -- id is one that no client may name, so nothing is to be compared (broker/topics/state_expiry.py).
 local function window_of(pid)
@@ -27,7 +27,7 @@ end
 local function is_compared(owner) return owner ~= "" and string.sub(owner, 1, 1) ~= "~" end
 
 -- owner: who sends the batch, "" for one that is not to be compared.  A producer id shows in every batch that is read, so what is
--- written under it counts only for its owner.  A transaction's own batch wins over what somebody else has put here before it.
+-- written under it counts only for its owner.  A transaction's own batch replaces what another producer has put here before.
 local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   local window = window_of(pid)
   if window and is_compared(owner) and is_compared(window.owner) and window.owner ~= owner then

@@ -40,7 +40,7 @@ end
 
 local function forget_before(id) id.before_number, id.before_epoch, id.before_decided = "-", -1, "-" end
 
--- A transaction that somebody else ended (its timeout, an administrator) fences the producer that did not.
+-- A transaction that its timeout or an administrator ended fences its producer.
 local function lapse(id)
   if not id or id.serial == "-" or id.decided ~= "-" then return end
   local txn = txns[id.serial]

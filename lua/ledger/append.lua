@@ -3,7 +3,7 @@
 
 Runs in one MULTI right after n times XADD data NOMKSTREAM 0-* b <payload>; nothing can come between.  When exactly n
 entries are new, each is accepted if its producer's epoch and sequence fit (KIP-98) and its transaction may write here; it
-then gets its offset and its log entry.  Nobody predicts an offset, so any number of brokers append at once.
+then gets its offset and its log entry.  No broker predicts offsets, so any number of brokers can append at once.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]

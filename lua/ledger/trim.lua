@@ -7,7 +7,7 @@ payload missing below the start is out of range, below `cold` it lies in Parquet
     offset   0    1    2    3    4    5    6    7    8
              too old            young            open transaction
                        ^ mark of the slowest subscription              ^ stable
-    start              2 when only what was acknowledged may go, else 4; to delete below an offset asks nobody
+    start              2 when only what was acknowledged may go, else 4; deleting below an offset ignores acknowledgements
 
 KEYS        1 state  2 ledgers  3 log  4 aborted  5 subs
             6.. the cursors of the subscriptions in ARGV
@@ -34,7 +34,7 @@ if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local start, stable, kept = tonumber(held[2]), tonumber(held[3]), tonumber(held[4])
 local before, bytes_max, below = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local needed = stable -- the first offset that somebody has yet to acknowledge
+local needed = stable -- the first offset that a subscription has yet to acknowledge
 if ARGV[6] == "1" then
   local named, subs, names, is_known = {}, redis.call("HGETALL", KEYS[5]), { STALE }, true
   for i = 7, #ARGV, 2 do named[ARGV[i]] = { KEYS[6 + (i - 7) / 2], ARGV[i + 1] } end
@@ -51,7 +51,7 @@ if ARGV[6] == "1" then
     end
   end
   if not is_known then return names end
-  if needed < stable then -- markers and aborted records from there on are owed to nobody
+  if needed < stable then -- no subscription needs markers and aborted records from there on
     needed = each_stretch(KEYS[3], KEYS[4], math.max(needed, start), stable, tonumber(ARGV[5]), function(first, _, fields)
       if fields then return first end
     end, checkpoints.read(held[6]))

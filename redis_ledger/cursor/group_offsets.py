@@ -51,7 +51,7 @@ async def commit(
     txn: TxnId | None,
     now_ms: int,
 ) -> bool:
-    """True when the register was not there before.  generation -1: whoever commits does not say which.
+    """True when the register was not there before.  generation -1: the commit has no generation.
 
     Raises IllegalGeneration (a later one was here), TransactionEnded, WrongSubscriptionKind, UnknownTopic.
     """
@@ -96,7 +96,7 @@ async def delete(
     """True when there is a register left.
 
     what  offset: the offset and what is pending, while the register stays and fences as before; register: all of it
-    when  empty: if there is no offset; idle: if nobody has committed or taken over since before_ms; and nothing pending
+    when  empty: if there is no offset; idle: if no member was seen since before_ms; and nothing pending
     """
     args = (topic_id, encode_name(group), what, when, before_ms)
     sub = keys.sub(group)

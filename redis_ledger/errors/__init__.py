@@ -1,4 +1,4 @@
-"""Every way a call can fail, as one tree; each leaf knows how it is told to every kind of caller.
+"""The tree of errors.  Each leaf carries its code for REST, Kafka and the SDK.
 
     LedgerError
     ├── BadRequest                  the request can never work as it stands

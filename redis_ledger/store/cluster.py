@@ -172,7 +172,7 @@ class Cluster(Topology):
         self._retire(set(filter(None, owners)))
 
     def _reroute(self) -> None:
-        """Calls that wait for a node that is down go to whoever owns their slot now."""
+        """Sends calls that wait for a failed node to the current owner of their slot."""
         for link in self.links():
             if link.conn is not None:
                 continue

@@ -4,7 +4,7 @@
                              queue [c1 c2 | c3 c4]  ◀── replies, matched to the head of the queue
                                     sent │ not yet written
 
-A call that nobody waits for any more (timed out, cancelled) keeps its place in the queue, so the replies behind it
+A call without a waiter (timed out, cancelled) keeps its place in the queue, so the replies behind it
 still find their calls.  When the socket breaks, `sent` tells which calls Redis may have seen and which it cannot have
 seen.  What happens to them then is decided by their `Link` (link.py).
 """
@@ -26,7 +26,7 @@ from redis_ledger.telemetry import metrics
 LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
 NEVER = 1 << 62  # a tick that does not come
 
-Arg = bytes | str | int | memoryview  # a memoryview is payload: nobody may write to it until the reply is there
+Arg = bytes | str | int | memoryview  # a memoryview is payload: it must not change until the reply has arrived
 P = TypeVar("P", bound=asyncio.Protocol)
 pack_small = cast("Callable[[tuple[Any, ...]], bytes]", pack_command)  # its stub knows tuples of one only
 Piece = bytes | memoryview
@@ -42,7 +42,7 @@ class RedisCall:
     slot      routing: the cluster slot, or -1 for any node
     retry     it may be repeated after Redis may have seen it
     replies   how many replies belong to it; more than one for a MULTI unit, whose last is EXEC's
-    plain     one reply, nobody fenced behind it: the fast path
+    plain     one reply, no fenced call behind it: the fast path
     tick      when it was issued, in ticks of the store's watch; give_up: when to stop trying to reach Redis
     written   an earlier connection wrote it and lost the reply
     hops      how often Redis refused it with "elsewhere" or "later"
@@ -198,8 +198,8 @@ class Connection(asyncio.Protocol):
                 else:
                     answered += self._slow(call, reply)
         except (HiredisError, IndexError) as error:
-            # Not Redis, or a reply that nobody asked for: no later reply can be trusted to meet its call.
-            self.abort(error if isinstance(error, HiredisError) else HiredisError("a reply that nobody asked for"))
+            # Not Redis, or a reply without a call: later replies cannot be matched to their calls.
+            self.abort(error if isinstance(error, HiredisError) else HiredisError("a reply without a call"))
         finally:
             self.sent -= answered
             _calls.answered += answered
@@ -236,7 +236,7 @@ class Connection(asyncio.Protocol):
             lost(self, self._broken or exc)
 
     def abort(self, why: Exception) -> None:
-        """Breaks the connection; `lost` is told why."""
+        """Breaks the connection and calls `lost` with the reason."""
         self._broken = why
         if self._transport is not None:
             self._transport.abort()

@@ -4,7 +4,7 @@
     calls      |-a-| |-b,c-| |-d,e,f-|
 
 That is PIP-160's batch with its three thresholds (items, bytes, delay), and it needs no timer: a lone item leaves at
-the end of the event-loop tick, and the busier it gets the larger the batches.  An item that nobody awaits may be held
+the end of the event-loop tick, and the busier it gets the larger the batches.  An item without a waiter may be held
 back a little (`add(..., lazy=True)`) to ride with others.
 """
 
@@ -56,7 +56,7 @@ class Turnstile:
 
 
 class GroupCommit(Generic[T]):
-    """send(items) starts one call and returns its future; settle(items, future) is told when it is over.
+    """send(items) starts one call and returns its future; settle(items, future) is called when it is over.
 
     items_max, bytes_max   thresholds of one call; a single item above bytes_max travels alone
     lazy_ms                how long a lazy item may wait for company
@@ -144,7 +144,7 @@ class GroupCommit(Generic[T]):
             items.append(self._waiting.popleft())
         try:
             future = self._send(items)
-        except Exception as error:  # noqa: BLE001 - a refusal to start is told like a refusal by the other side
+        except Exception as error:  # noqa: BLE001 - a failure to start is reported like a failure of the call
             future = self._loop.create_future()
             future.set_exception(error)
         future.add_done_callback(lambda done: self._over(items, done, turnstile, entered))

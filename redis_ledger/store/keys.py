@@ -37,7 +37,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
     rl:{tc:5}:txns              hash    serial → packed transaction
     rl:{tc:5}:order             zset    live serials, zero-padded, lexical order
-    rl:{tc:5}:deadlines         zset    live serials by the time somebody must act
+    rl:{tc:5}:deadlines         zset    live serials by their deadline
     rl:{tc:5}:outcomes          hash    serial → outcome and time
     rl:{tc:5}:forget            zset    ended serials by the time of their end
     rl:{tc:5}:nonces            hash    nonce of a begin → serial

@@ -349,6 +349,6 @@ class Node:
 
 
 def _forget(future: asyncio.Future[Any]) -> None:
-    """Marks the outcome as seen; nobody waits for it."""
+    """Marks the outcome as retrieved; there is no waiter."""
     if not future.cancelled():
         future.exception()

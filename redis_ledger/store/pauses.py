@@ -1,4 +1,4 @@
-"""When Redis did not answer: what nobody could do meanwhile counts against nobody.
+"""Pauses of Redis: time without responses does not count against sessions and timeouts.
 
     look     answers  silent  silent  silent  answers
              ·········|began ················|ended        a pause of three looks

@@ -48,7 +48,7 @@ class _Channel:
     was_heard: bool = False
 
     def tell_lost(self) -> None:
-        # Through the loop, so that a listener that raises harms nobody else.
+        # Through the loop, so that a listener that raises does not affect others.
         for listener in self.listeners:
             asyncio.get_running_loop().call_soon(listener.on_lost)
 
@@ -195,7 +195,7 @@ class _NodeSubscriber:
                 if again:
                     channel.tell_lost()
         elif kind == b"sunsubscribe" and (channel := self.channels.get(push[1])) is not None and channel.heard.is_set():
-            # Nobody here asked for it: the slot has moved away.
+            # Not requested by this side: the slot has moved away.
             self._lose(channel)
             self._displaced(channel)
 

@@ -114,7 +114,7 @@ class SlotRetry:
             self._send(len(self._rest))
 
     def _pause(self, verdict: ErrorReply) -> None:
-        """The head goes again after a pause.  Calls older than retry_ms are told why they were refused."""
+        """Retries the head after a pause.  Calls older than retry_ms fail with the reason for their refusal."""
         watch = self._topology.watch
         oldest = watch.tick - min(watch.retry_ticks, watch.timeout_ticks)
         for calls in (self._rest, self._held):

@@ -90,7 +90,7 @@ class Store:
         if the scripts are not whole.
         """
         target = parse_url(url)
-        Script.all()  # a mistake among the scripts is told here, in its own words
+        Script.all()  # fails here if a script is broken
         topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target, prefix)
         try:
             await topology.open(on_wait)
@@ -227,7 +227,7 @@ class Store:
         """Every primary, in no particular order."""
         names = [link.name for link in self.topology.links()]
         replies = await asyncio.gather(*(self.everywhere(*question) for question in QUESTIONS))
-        return [read_node(name, told) for name, *told in zip(names, *replies, strict=True)]
+        return [read_node(name, replies_of_node) for name, *replies_of_node in zip(names, *replies, strict=True)]
 
 
 def _pass_on(shared: asyncio.Future[Any], mine: asyncio.Future[Any]) -> None:

@@ -5,7 +5,8 @@
 
 A client may use an allocated id only.  A batch written with an id that is allocated later would make the first batch
 of its owner a duplicate.  No client may use the id of a request with an Idempotency-Key.  A partition compares the
-owner of an id (lua/include/producers).  Source: KIP-98; docs/decisions/0022."""
+owner of an id (lua/include/producers).  Source: KIP-98; docs/decisions/0022.
+"""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ class Subscriptions:
         return holds
 
     async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
-        """After a conflict with somebody else a transaction has nothing left but its abort (CL-16): it gets it at once.
+        """Aborts the transaction after a conflict with another one: nothing else can follow (CL-16).
         One with its own cumulative acknowledgement is a mere mistake (AK-13)."""
         try:
             return await holds

@@ -107,7 +107,7 @@ class Execute:
         return Executed(txn, appended)
 
     def answered(self, nonce: str) -> None:
-        """The answer of the step is stored: it need not be remembered that it was committed."""
+        """Call after the response of the step is stored: the coordinator then forgets the committed step."""
         at = self._at(nonce)
         assert at is not None, "a step without a nonce is not remembered"
         at.submit("forget_step", step_nonce(nonce), lazy=True)

@@ -1,4 +1,4 @@
-"""Where transactions stand, in Kafka's words: for whoever looks for one that holds readers up (KIP-664).
+"""Lists and describes transactions in Kafka's terms, to find those that hold up readers (KIP-664).
 
 no transaction yet   Empty         decided   PrepareCommit, PrepareAbort
 open                 Ongoing       ended     CompleteCommit, CompleteAbort

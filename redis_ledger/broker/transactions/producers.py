@@ -151,7 +151,7 @@ class Producers:
             await self._transactions.carry(Decision(txn, TxnState.ABORTING, here, -1, who))
 
     async def forget_idle(self, now_ms: int) -> None:
-        """Forgets transactional ids nobody has used for long: their next producer begins as if it were the first."""
+        """Removes transactional ids that have expired; their next producer is treated as new."""
         before = now_ms - self._config.transactional_id_expiration_ms
         for coordinator in self._coordinators:
             for identity in await self.identities.all(coordinator):
