@@ -4,7 +4,7 @@
     hash    CRC-32C and CRC-32 of these bytes side by side, then mixed by multiplying
 
 A length of -1 is null.  Files may be cut, merged and sorted: as long as the rows are the same, so is the sum of their
-checksums.  It finds damage and lost or doubled rows; it is not made against somebody who wants to deceive.
+checksums.  It finds damage and lost or doubled rows; it does not resist deliberate forgery.
 Rows are laid out by Arrow and hashed by two functions in C: about half a microsecond a row, and 1 GB/s.
 """
 

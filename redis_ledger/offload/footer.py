@@ -3,7 +3,7 @@
     ... row groups | metadata  ... redis_ledger.footer = 5f3a01c2 ... | length | PAR1
                    └── CRC-32, taken while that value was 00000000 ──┘
 
-The value is among the file's own key-value metadata, so to everybody else this is a Parquet file like others.
+The value is among the file's own key-value metadata, so other readers see a plain Parquet file.
 """
 
 from __future__ import annotations

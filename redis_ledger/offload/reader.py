@@ -177,7 +177,7 @@ class OffloadReader:
         return await asyncio.shield(self._opening)
 
     def _opened(self, opening: asyncio.Future[Files]) -> None:
-        # Read here: those who asked may have been cancelled, and then nobody reads it.
+        # Retrieve the exception here: all waiters may have been cancelled.
         if opening.cancelled() or opening.exception() is not None:
             self._opening = None
 

@@ -1,4 +1,4 @@
-"""A file that is there already when it is to be written: whoever began the plan wrote it before it was killed.
+"""Reuses a file that an interrupted run of the same plan has written.
 
 What a file's own footer says is enough to tell that it is the stretch that was wanted, and to enter it in the manifest;
 whether its rows are intact is for `segment.check_file` to find.

@@ -1,4 +1,4 @@
-"""A copy of a partition's manifest beside its files: for people, and for readers that ask nobody.
+"""A copy of a partition's manifest beside its files: for people, and for readers without a broker.
 
 What counts is in Redis.  Whoever changes it there writes the copy anew, so it is behind for a moment, or, when he was
 killed, until the next run of an offload or a compaction.

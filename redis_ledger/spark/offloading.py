@@ -1,11 +1,11 @@
-"""Offloading the partitions of a topic, step by step; where tasks run is for whoever calls it.
+"""Offloads the partitions of a topic.  The caller decides where tasks run.
 
 plan ─→ write (tasks) ─→ verify (tasks) ─→ publish ─→ tidy up
           │ fails
           ├ the log start has moved into the plan      it is given up, its files are deleted, and another one is made
-          ├ the plan is not the stored one any more    somebody else has ended it: plan again
-          ├ the topic is gone                          what was written of it is deleted, and that is told
-          └ otherwise                                  the error is told, and the plan waits for the next run
+          ├ the plan is not the stored one any more    another run has ended it: plan again
+          ├ the topic is gone                          its files are deleted; raises UnknownTopic
+          └ otherwise                                  raises; the plan waits for the next run
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Run(Protocol):
 
 class Wish(NamedTuple):
     """seal: what is still being written too.  older_than_ms: only what has come so long ago.  orphan_ms: how old a file
-    has to be before it is deleted because nobody names it.  skip_too_large: batches that are too large to decode are
+    has to be before it is deleted as an orphan.  skip_too_large: batches that are too large to decode are
     left out and named; else their partition stops before them.  decoded_bytes_max: of a batch."""
 
     seal: bool = False
@@ -71,7 +71,7 @@ class Offload:
         if not told.home:
             raise OffloadDisabled
         self._topic_id, self._partitions, self._home = told.topic_id, told.partitions, open_home(told.home)
-        self._over: set[str] = set()  # plans that nobody will publish any more
+        self._over: set[str] = set()  # plans that no run can publish any more
 
     def all(self) -> list[Exception]:
         """Offloads every partition, and tidies up.  What failed of it, if anything."""
@@ -157,13 +157,13 @@ class Offload:
             raise gone from error
 
     def _give_up(self, plan: Plan, number: int) -> None:
-        """Files are deleted behind it: nobody can publish them any more."""
-        with contextlib.suppress(UnknownPlan):  # somebody else has ended it, and their next plan counts
+        """Abandons the plan, then deletes its files: they cannot be published any more."""
+        with contextlib.suppress(UnknownPlan):  # another run has ended it, and its next plan is in effect
             for file in self._client.offload.abandon(self._topic, number, plan):
                 self._home.delete(file)
 
     def _tidy_up(self) -> None:
-        """The copies of manifests, and what nobody names."""
+        """Writes copies of manifests; deletes forgotten segments and orphan files."""
         found = [
             each for partition in self._partitions for each in listed(self._home, self._folder(partition.partition))
         ]

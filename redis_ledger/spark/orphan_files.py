@@ -1,4 +1,4 @@
-"""Files in the home of offloaded records that nobody names: what was killed leaves them, and a later run deletes them.
+"""Orphan files in the object store: a killed run leaves them, a later one deletes them.
 
     _tmp-3f9c…-<stretch>-<plan>      an attempt that died, or was overtaken
     <stretch>-<plan>.parquet         of a plan that was given up, or a segment that was forgotten or compacted

@@ -4,7 +4,7 @@
 
 A file that is there under that name, and tells that it holds this stretch, is taken as it is.  Attempts that run side
 by side write files of their own, and the first one there stays.  All of a stretch is written or nothing, never what is
-left of it when the log start has moved: so whoever writes under that name, and however late, writes the same rows.
+left of it when the log start has moved: so every attempt that writes this file writes the same rows.
 """
 
 from __future__ import annotations

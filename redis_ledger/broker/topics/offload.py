@@ -53,7 +53,7 @@ class Published(NamedTuple):
 
 
 class Swapped(NamedTuple):
-    """files: of the segments that left; nobody needs them any more, once readers have seen the new version."""
+    """files: of the removed segments.  Delete them when readers have the new version."""
 
     version: int
     files: list[str]

@@ -104,7 +104,7 @@ class Offload:
 
         version   of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
                   SegmentMismatch; then nothing has changed
-        topic_id  as `describe` told it.  Raises UnknownTopic when the topic was deleted, and made again or not
+        topic_id  from `describe`.  Raises UnknownTopic when the topic was deleted, and made again or not
 
         client.offload.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
         """

@@ -143,7 +143,7 @@ class Job:
         return self._numbers
 
     def compact(self, spark: SparkSession, number: int) -> None:
-        """Raises Superseded; Conflict when somebody else changes the segments all the time."""
+        """Raises Superseded; Conflict when other runs keep changing the segments."""
         for _ in range(ATTEMPTS):
             if not self._given.dry_run:
                 self._clean(number)
@@ -228,7 +228,7 @@ class Job:
     # -- what earlier runs left --------------------------------------------------------------------------------------
 
     def _clean(self, number: int) -> None:
-        """Deletes the files of a partition that nobody needs."""
+        """Deletes the files of a partition that are not needed."""
         there = self._home_files(number)
         partition = self._partition(number)
         found = orphans(there, self._needed(partition), self._run)

@@ -4,7 +4,7 @@
     write      a task for each stretch, on executors: committed records, offsets kept
     verify     every file is read back, counted and compared
     publish    the manifest has the files, and Redis drops the payload that they hold
-    tidy up    manifest.json beside the files; segments below the log start, and files that nobody names, are deleted
+    tidy up    manifest.json beside the files; segments below the log start, and orphan files, are deleted
 
     redis-ledger pipeline offload --topic orders --older-than 1d --every 5m
 
@@ -72,7 +72,7 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     )  # fmt: skip
     made.add_argument(
         "--orphans-after", type=duration_ms, default=DAY_MS, metavar="DURATION",
-        help="delete files that nobody names when they are so old; a compaction must not take as long (1d)",
+        help="delete orphan files of this age; a compaction must not take as long (1d)",
     )  # fmt: skip
     made.add_argument(
         "--skip-too-large", action="store_true",
@@ -84,7 +84,7 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
         help=f"largest batch to decode, in bytes after decompression ({OFFLOAD_DECODED_BYTES})",
     )  # fmt: skip
     often = made.add_mutually_exclusive_group()
-    often.add_argument("--once", action="store_true", help="do it now, and end (this is so unless told otherwise)")
+    often.add_argument("--once", action="store_true", help="do it now, and end (default)")
     often.add_argument("--every", type=duration_ms, metavar="DURATION", help="do it again and again, so often (5m)")
     return made.parse_args(list(arguments))
 
@@ -111,7 +111,7 @@ def run(given: argparse.Namespace) -> None:
     )
     reached = connection_of(given)
     with client_of(reached) as client:
-        topics_of(given, client)  # a name that is wrong is told before Spark starts
+        topics_of(given, client)  # reports a wrong name before Spark starts
         with started(given) as spark:
             while True:
                 began_s = time.monotonic()

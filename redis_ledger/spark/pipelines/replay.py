@@ -198,7 +198,7 @@ class Job:
     # -- what the broker knows of it -----------------------------------------------------------------------------------
 
     def _found(self) -> State | None:
-        """None when nobody has begun."""
+        """None before the first step."""
         number = last_number(self._client, self._names.position)
         position, end = self._noted(self._names.position), self._noted(self._names.end)
         if position is None and end is None and number is None:

@@ -1,4 +1,4 @@
-"""A time as somebody types it: ISO 8601 with its zone, or milliseconds since 1970."""
+"""A time on the command line: ISO 8601 with its zone, or milliseconds since 1970."""
 
 from __future__ import annotations
 
