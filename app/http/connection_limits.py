@@ -25,7 +25,7 @@ from redis_ledger.app.http.cork import CorkedProtocol
 from redis_ledger.app.http.errors import CONTENT_TYPE, problem
 from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
-from redis_ledger.broker.client_memory import DEAF_S, ClientMemory
+from redis_ledger.broker.client_memory import UNREAD_S_MAX, ClientMemory
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.telemetry import metrics
@@ -192,7 +192,7 @@ class GuardedProtocol(CorkedProtocol):
             elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
                 self._close("half a body came and the rest did not")
 
-    def deaf_s(self, now: float) -> float:
+    def unread_s(self, now: float) -> float:
         """How long the client has not read its answer, all of it where that is sent in pieces; 0 when it has."""
         since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
         return now - since if since and not self._is_aborted else 0.0
@@ -268,7 +268,7 @@ def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: f
     """Those whose bodies have been coming for the longest, until an eighth of the memory will be free."""
     missing = memory.bytes_max // 8
     for connection in sorted(connections, key=lambda each: each.half_s(now), reverse=True):
-        if missing <= 0 or connection.half_s(now) < DEAF_S:
+        if missing <= 0 or connection.half_s(now) < UNREAD_S_MAX:
             return
         missing -= connection.half_bytes
         connection.give_up("half a body came while others need its memory")

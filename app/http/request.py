@@ -265,7 +265,7 @@ class HttpRequest:
 
     def decoded_lease(self) -> Lease:
         """Memory for decompressed records until the response is sent."""
-        self._decoded_lease = self.broker.unpacked_memory.lease()
+        self._decoded_lease = self.broker.decoded_memory.lease()
         return self._decoded_lease
 
     def budget(self, bytes_max: int | None = None, reserve: Reserve | None = None) -> Budget:

@@ -168,7 +168,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             *http,
             drain_s=DRAIN_S_MAX,
             listening=bound,
-            limits=Limits.of(options.config, broker.client_memory, named_by, broker.unpacked_memory),
+            limits=Limits.of(options.config, broker.client_memory, named_by, broker.decoded_memory),
             tls=None if tls is None else tls.doorway("http"),
         )
         stops: list[Callable[[], Awaitable[None]]] = []

@@ -18,7 +18,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES, ClientMemory
+from redis_ledger.broker.client_memory import DECODED_ANSWERS, DECODED_BYTES_MAX, ClientMemory
 from redis_ledger.broker.cluster import storage_format
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
 from redis_ledger.broker.cluster.redis_watch import RedisWatch
@@ -112,8 +112,8 @@ class Broker:
         self.configs = Configs(self.catalog, config)
         self.scram_credentials = ScramCredentials(store)
         self.client_memory = ClientMemory(config.client_bytes_max)
-        unpacked = UNPACKED_BYTES + config.batch_decoded_bytes_max
-        self.unpacked_memory = ClientMemory(UNPACKED_ANSWERS * unpacked, is_told=False)
+        unpacked = DECODED_BYTES_MAX + config.batch_decoded_bytes_max
+        self.decoded_memory = ClientMemory(DECODED_ANSWERS * unpacked, has_metrics=False)
         self.security = Security(store, config, clock)
         self.quotas = Quotas(store, config, self._is_open)
         self.audit = Audit(store, is_kept=config.auth_required)

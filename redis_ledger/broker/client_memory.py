@@ -1,14 +1,14 @@
-"""What clients may hold of a broker's memory: answers that they have not read, and requests that they have half sent.
+"""Limits the memory that clients occupy: answers that they have not read, and requests that they have sent in part.
 
-    client_bytes_max   ├──────── answers ────────┤   free   ├─ half requests ─┤      one budget, both ports
+    client_bytes_max   ├──────── answers ────────┤   free   ├─ partial requests ─┤      one budget, both ports
                                                               at most a half
 
-An answer takes its bytes before its records are read, and gives them back when the client has read it.  While too
-little is free, an answer is smaller or waits, and readers that have not read for DEAF_S are closed, the slowest first.
-An answer that waits holds nothing, so answers do not wait for each other.
+An answer reserves its bytes before its records are read, and returns them when the client has read it.  While too
+little is free, answers are smaller or wait, and clients that have not read for UNREAD_S_MAX are disconnected,
+the slowest first.  A waiting answer holds nothing, so answers do not wait for each other.
 
-What is unpacked for answers as JSON has memory of its own, of the same kind: batches are small before they are
-unpacked, and those who read such an answer must not take the memory of all others.
+Batches decoded for JSON answers have a budget of their own: they are small before they are decoded, and readers of such
+answers must not use up the memory of all others.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Protocol, TypeVar
 from redis_ledger.errors import ClientMemoryFull
 from redis_ledger.telemetry import metrics
 
-UNPACKED_BYTES = 16 << 20  # of the batches of one answer as JSON; the one that passes it is the last of the answer
-UNPACKED_ANSWERS = 2  # as large as an answer may be, at a time: each also takes as much while it is read
+DECODED_BYTES_MAX = 16 << 20  # of one JSON answer; the batch that exceeds it is the last of the answer
+DECODED_ANSWERS = 2  # of the largest size at a time: each also takes as much while it is read
 SMALL_BYTES = 64 << 10
 WAIT_S_MAX = 10.0
-DEAF_S = 5.0  # a client that has not read for so long may be closed when others wait for its memory
+UNREAD_S_MAX = 5.0  # a client that has not read for this long may be disconnected while others wait for memory
 
 
 class Reader(Protocol):
@@ -36,8 +36,8 @@ class Reader(Protocol):
     @property
     def unread(self) -> Lease: ...
 
-    def deaf_s(self, now: float) -> float:
-        """How long the client has not read its answers; 0 when it has."""
+    def unread_s(self, now: float) -> float:
+        """Seconds since the client last read, while it has answers to read; else 0."""
         ...
 
 
@@ -45,13 +45,13 @@ AnyReader = TypeVar("AnyReader", bound=Reader)
 
 
 class ClientMemory:
-    """is_told: whether its use is in the metrics of answers and half requests."""
+    """has_metrics: whether its use is exported as metrics."""
 
-    def __init__(self, bytes_max: int, *, is_told: bool = True) -> None:
-        self.bytes_max, self._is_told = bytes_max, is_told
+    def __init__(self, bytes_max: int, *, has_metrics: bool = True) -> None:
+        self.bytes_max, self._has_metrics = bytes_max, has_metrics
         self._answers = self._requests = 0
-        self.refused = 0  # requests that found no memory, ever
-        if is_told:
+        self.refused = 0  # requests refused for lack of memory
+        if has_metrics:
             metrics.client_requests.set_function(lambda: self._requests)
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
@@ -61,25 +61,24 @@ class ClientMemory:
 
     @property
     def is_short(self) -> bool:
-        """Answers wait, or there is nothing left for one."""
+        """Whether answers wait or nothing is free."""
         return bool(self._waiting) or self.free <= 0
 
     def lease(self) -> Lease:
         return Lease(self)
 
     def too_slow(self, readers: Iterable[AnyReader], now: float) -> list[AnyReader]:
-        """Those to close: while memory is short, the slowest first, until an eighth of it will be free."""
+        """The readers to disconnect while memory is short: the slowest first, until an eighth of it will be free."""
         found, missing = list[AnyReader](), self.bytes_max // 8 - self.free
-        for reader in sorted(readers, key=lambda each: each.deaf_s(now), reverse=True) if self.is_short else ():
-            if missing <= 0 or reader.deaf_s(now) < DEAF_S:
+        for reader in sorted(readers, key=lambda each: each.unread_s(now), reverse=True) if self.is_short else ():
+            if missing <= 0 or reader.unread_s(now) < UNREAD_S_MAX:
                 break
             missing -= reader.unread.held
             found.append(reader)
         return found
 
     async def reserve(self, count: int) -> None:
-        """Takes bytes of an answer, when they are free and those who came before have theirs.  More than there is at
-        all is given when nothing else is held.  Raises ClientMemoryFull after WAIT_S_MAX."""
+        """Waits to take bytes for an answer, capped at bytes_max.  Raises ClientMemoryFull after WAIT_S_MAX."""
         count = min(count, self.bytes_max)
         if not self._waiting and count <= self.free:
             self.change(count)
@@ -92,11 +91,11 @@ class ClientMemory:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
-                self.change(-count)  # it came too late
+                self.change(-count)  # granted too late
             else:
                 with contextlib.suppress(ValueError):
                     self._waiting.remove((count, turn))
-                self._let_in()
+                self._grant()
             if isinstance(error, TimeoutError):
                 raise ClientMemoryFull from None
             raise
@@ -108,14 +107,14 @@ class ClientMemory:
             self.change(-1)
 
     def change(self, count: int) -> None:
-        """Takes bytes of answers, or gives them back."""
+        """Takes bytes for answers, or returns them (negative)."""
         self._answers += count
-        self._tell()
+        self._export()
         if count < 0:
-            self._let_in()
+            self._grant()
 
     def take_request(self, count: int) -> bool:
-        """Takes bytes of a request that is not whole yet; False: there are none."""
+        """Takes bytes for a partial request; returns False if there are none."""
         if self._requests + count > self.bytes_max // 2 or count > self.free:
             self.refused += 1
             return False
@@ -123,8 +122,8 @@ class ClientMemory:
         return True
 
     def take_whole(self, count: int) -> bool:
-        """Takes bytes of a request that has come whole, or of the rest of one; False: there are none.  Half requests
-        cannot keep whole ones out, and a small one is counted and never refused."""
+        """Takes bytes for a complete request; returns False if there are none.  Partial requests cannot use up its
+        share, and a small one is never refused."""
         if count > SMALL_BYTES and count > self.free:
             self.refused += 1
             return False
@@ -133,24 +132,24 @@ class ClientMemory:
 
     def give_request(self, count: int) -> None:
         self._requests -= count
-        self._let_in()
+        self._grant()
 
-    def _let_in(self) -> None:
+    def _grant(self) -> None:
         waiting = self._waiting
         while waiting and (waiting[0][0] <= self.free or not self._answers):
             count, turn = waiting.popleft()
             if not turn.done():
                 self._answers += count
                 turn.set_result(None)
-        self._tell()
+        self._export()
 
-    def _tell(self) -> None:
-        if self._is_told:
+    def _export(self) -> None:
+        if self._has_metrics:
             metrics.client_answers.set(self._answers)
 
 
 class Lease:
-    """Bytes of the answers of one connection."""
+    """The bytes of one connection's answers."""
 
     __slots__ = ("_is_waiting", "_memory", "held")
 
@@ -159,13 +158,13 @@ class Lease:
         self.held = 0
 
     async def fit(self, sizes: Sequence[int]) -> int:
-        """How many of these, from the first on, may be read now; it takes their bytes.  The first of an answer is
-        waited for.  Raises ClientMemoryFull."""
+        """Takes bytes for as many of the first sizes as are free, and returns how many.  Waits for the first of an
+        answer.  Raises ClientMemoryFull."""
         total, free = sum(sizes), self._memory.free
         if not total or (total <= free and not self._memory.is_short):
             self._take(total)
             return len(sizes)
-        if self.held or self._is_waiting:  # other parts of this answer: it can do without these
+        if self.held or self._is_waiting:  # the answer has other parts, so these can be left out
             count = 0 if self._memory.is_short else _prefix(sizes, free)
             self._take(sum(sizes[:count]))
             return count
@@ -181,7 +180,7 @@ class Lease:
         return least + more
 
     async def instead(self, count: int) -> None:
-        """Takes so many bytes instead of what it holds, when they are free.  Raises ClientMemoryFull."""
+        """Replaces what it holds by `count` bytes, once they are free.  Raises ClientMemoryFull."""
         self.hold(0)
         self._is_waiting = True
         try:
@@ -191,7 +190,7 @@ class Lease:
         self.held = min(count, self._memory.bytes_max)
 
     def hold(self, count: int) -> None:
-        """What the answers take by now, all together."""
+        """Sets the bytes of all answers together."""
         if count != self.held:
             self._take(count - self.held)
 
@@ -201,5 +200,5 @@ class Lease:
 
 
 def _prefix(sizes: Sequence[int], room: int) -> int:
-    """How many from the first on fit."""
+    """The number of first sizes that fit."""
     return sum(total <= room for total in accumulate(sizes))

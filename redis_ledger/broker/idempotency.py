@@ -1,19 +1,19 @@
-"""Idempotency-Key: a request that is repeated gets the first one's answer and is not carried out again.
+"""Idempotency-Key: a repeated request gets the answer of the first one and is not executed again.
 
-    rl:{idem:<digest>}       what is known of the key: the request's fingerprint, its producer id and nonce, its answer
-    rl:{idem:<digest>}|run   who works on it now: a token with a lease, so that a killed broker blocks nobody for long
+    rl:{idem:<digest>}       the fingerprint, producer id, nonce and answer of the request
+    rl:{idem:<digest>}|run   a token with a lease, held by the attempt that runs; it expires if the broker is killed
 
     claim    take the lease, then read the record
                answered                            → replay it
                lease taken by another              → RequestInProgress
-               known, no answer, lease is ours now → resumed: with the same producer id and nonce as the first attempt,
-                                                     so the partition and the coordinator know what they did already
-    finish   write the answer, give up the lease
-    release  forget the key: the request changed nothing
-    suspend  give up the lease only: nobody knows what was changed; the same request may be repeated, and resumes
+               known, no answer, lease is ours now → resumed: with the producer id and nonce of the first attempt, so
+                                                     partitions and coordinators detect what they have done
+    finish   write the answer, release the lease
+    release  delete the key: the request changed nothing
+    suspend  release the lease only: the outcome is unknown; the same request may be repeated, and resumes
 
-A Redis that is full takes claims of requests that add no records: to end a transaction frees memory.  Those of requests
-that add some are refused with it, or refused requests would fill it further.
+A full Redis accepts claims of requests that add no records, since ending a transaction frees memory.  It refuses those
+of requests that add records, which would fill it further.
 
 Source: draft-ietf-httpapi-idempotency-key-header.
 """
@@ -34,7 +34,7 @@ from redis_ledger.store.keys import idempotency_key
 from redis_ledger.store.store import Store
 
 KEY_LENGTH_MAX = 255
-ANSWER_BYTES_MAX = 1 << 20  # a larger answer is not kept; the key stays known and a repeat is carried out again
+ANSWER_BYTES_MAX = 1 << 20  # a larger answer is not stored; a repeat is executed again
 NO_PRODUCER = -1
 
 # version, fingerprint (SHA-256), nonce, producer id, status (0: no answer yet); the answer's body follows
@@ -44,12 +44,12 @@ _VERSION = 1
 
 @dataclass(slots=True)
 class Claim:
-    """The right to carry out the request of a key; or, with `replay`, its answer.
+    """The right to execute the request of a key; or, with `replay`, its answer.
 
     nonce        the same for every attempt at this request
     producer_id  likewise, if one was given at the first claim
     resumed      an earlier attempt may have changed something
-    kept_for_s   the seconds for which the key is kept, if these are fewer than settings say
+    kept_for_s   how long the key is kept, if shorter than the setting
     """
 
     nonce: str = ""
@@ -61,33 +61,33 @@ class Claim:
     _when_kept: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
     async def finish(self, status: int, body: bytes) -> None:
-        """Keep the answer for repeats."""
+        """Stores the answer for repeats."""
         assert self._lease is not None, "a replayed claim has nothing to finish"
         if await self._lease.finish(status, body):
             for act in self._when_kept:
                 act()
 
     def when_kept(self, act: Callable[[], None]) -> None:
-        """Calls act when the answer is stored: from then on a repeat needs nothing else."""
+        """Calls act once the answer is stored."""
         self._when_kept.append(act)
 
     def keep(self, ms: int) -> None:
-        """The answer need not be kept for longer than this."""
+        """Limits how long the answer is kept."""
         assert self._lease is not None, "a replayed claim has nothing to keep"
         self._lease.keep_ms = min(self._lease.keep_ms, ms)
 
     async def release(self) -> None:
-        """The request changed nothing: the key may be used for another one."""
+        """Deletes the key, after a request that changed nothing."""
         assert self._lease is not None, "a replayed claim has nothing to release"
         await self._lease.end(forget=True)
 
     async def suspend(self) -> None:
-        """Something may have been changed: the key is kept for a repeat of the same request, without an answer."""
+        """Keeps the key without an answer, so that the same request can be repeated."""
         assert self._lease is not None, "a replayed claim has nothing to suspend"
         await self._lease.end(forget=False)
 
     def abandon(self) -> None:
-        """The request will not come to an end here: the lease is left to run out, as when the broker is killed."""
+        """Lets the lease expire, as if the broker were killed."""
         if self._lease is not None:
             self._lease.stop_renewing()
 
@@ -100,14 +100,14 @@ class _Lease:
     nonce: bytes
     producer_id: int
     keep_ms: int
-    until: float  # time.monotonic(): after it somebody else may hold the lease
+    until: float  # time.monotonic(): afterwards another attempt may hold the lease
     token: bytes
     lease_ms: int
     timer: asyncio.TimerHandle | None = None
     renewing: asyncio.Task[None] | None = None
 
     def renew_in_time(self) -> None:
-        """A request that lasts keeps its lease; one whose broker was killed loses it soon."""
+        """Renews the lease while the request runs, so that it can be short."""
         self.timer = asyncio.get_running_loop().call_later(self.lease_ms / 3000, self._start_renewing)
 
     def _start_renewing(self) -> None:
@@ -115,14 +115,14 @@ class _Lease:
 
     async def _renew(self) -> None:
         while True:
-            asked = time.monotonic()
+            sent = time.monotonic()
             try:
                 if await self.store.command(b"GET", self.run_key, key=self.key) != self.token:
-                    return  # it ran out while Redis was away, and somebody else has it
+                    return  # it expired while Redis was unavailable, and another attempt holds it
                 await self.store.command(b"PEXPIRE", self.run_key, self.lease_ms, key=self.key)
-                self.until = asked + self.lease_ms / 1000
+                self.until = sent + self.lease_ms / 1000
             except Unavailable:
-                pass  # tried again below; until then the lease is good for what is left of it
+                pass  # tried again below; the lease is valid until it expires
             await asyncio.sleep(self.lease_ms / 3000)
 
     def stop_renewing(self) -> None:
@@ -136,7 +136,7 @@ class _Lease:
         return self.key + b"|run"
 
     async def finish(self, status: int, body: bytes) -> bool:
-        """Whether the answer is kept."""
+        """Returns whether the answer is stored."""
         self.stop_renewing()
         if len(body) > ANSWER_BYTES_MAX:
             await self.end(forget=False)
@@ -155,13 +155,14 @@ class _Lease:
             await self.store.command(b"DEL", *names, key=self.key)
 
     def _is_ours(self) -> bool:
-        """A lease that has run out may be somebody else's by now."""
+        """False once the lease has expired, as another attempt may hold it."""
         return time.monotonic() < self.until
 
 
 class Idempotency:
-    """lease_ms: how long a request that died with its broker blocks its key; a living one renews it.  keep_ms: how long
-    answers are kept."""
+    """lease_ms   how long a killed broker's request blocks its key; running requests renew it
+    keep_ms    how long answers are kept
+    """
 
     def __init__(self, store: Store, *, lease_ms: int, keep_ms: int) -> None:
         self._store = store
@@ -177,9 +178,10 @@ class Idempotency:
         scope: str = "",
         keep_ms: int | None = None,
     ) -> Claim:
-        """fingerprint: of the request, at most 32 bytes.  producer_id: a fresh one, for a request that adds records.
-        scope: whose key it is; the same key of another scope is another one.  keep_ms: for how long the caller may
-        repeat the request, if that is shorter than answers are kept.
+        """fingerprint   of the request, at most 32 bytes
+        producer_id   a new one, for a request that adds records
+        scope         the owner of the key; keys of different scopes are independent
+        keep_ms       how long the caller may repeat the request, if shorter than the setting
 
         Raises RequestInProgress, IdempotencyKeyReused (another request has this key), StorageFull or InvalidRequest.
         Cost: one round trip.
@@ -190,7 +192,7 @@ class Idempotency:
         named = f"{scope}\n{key}" if scope else key  # a key holds no line break
         name = idempotency_key(self._store.prefix, hashlib.sha256(named.encode()).hexdigest())
         ours = _RECORD.pack(_VERSION, fingerprint, token, NO_PRODUCER if producer_id is None else producer_id, 0)
-        # GET makes both safe to repeat after a lost reply: we then find our own token.
+        # GET makes both safe to repeat after a lost reply: the reply then has our own token.
         until = time.monotonic() + lease_ms / 1000
         write = self._store.write_allow_oom if producer_id is None else self._plain
         holder, record = await asyncio.gather(
@@ -200,12 +202,12 @@ class Idempotency:
         is_ours = holder is None or holder == token
         is_new = record is None or record == ours
         record = ours if is_new else record
-        version, asked, nonce, producer, status = _RECORD.unpack_from(record)
+        version, recorded, nonce, producer, status = _RECORD.unpack_from(record)
         assert version == _VERSION, f"record of an Idempotency-Key has version {version}"
-        lease = _Lease(self._store, name, asked, nonce, producer, keep_ms, until, token, lease_ms)
-        if is_ours and not is_new and (asked != fingerprint or status):
+        lease = _Lease(self._store, name, recorded, nonce, producer, keep_ms, until, token, lease_ms)
+        if is_ours and not is_new and (recorded != fingerprint or status):
             await lease.end(forget=False)
-        if asked != fingerprint:
+        if recorded != fingerprint:
             raise IdempotencyKeyReused()
         if status:
             return Claim(replay=(status, record[_RECORD.size :]))

@@ -179,7 +179,7 @@ class Connection(asyncio.BufferedProtocol):
         """Seconds since an incomplete frame began; 0 if there is none or reading is paused."""
         return 0.0 if self._paused or not self._cutter.since else now - self._cutter.since
 
-    def deaf_s(self, now: float) -> float:
+    def unread_s(self, now: float) -> float:
         """Seconds for which the client has not read its responses; 0 if it has read them."""
         return now - self._deaf_since if self._deaf_since else 0.0
 

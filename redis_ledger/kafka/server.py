@@ -141,11 +141,11 @@ class KafkaServer:
     def _check_deadlines(self, connection: OpenConnection, now: float) -> None:
         config, give_up = self.broker.config, self.connections.give_up
         idle_s = config.kafka_idle_ms / 1000
-        if connection.deaf_s(now):
+        if connection.unread_s(now):
             connection.recount()
         if connection.stalled_s(now) > config.kafka_frame_ms / 1000:
             give_up(connection, "a Kafka client left a request incomplete")
-        elif max(connection.deaf_s(now), connection.closing_s(now)) > idle_s:
+        elif max(connection.unread_s(now), connection.closing_s(now)) > idle_s:
             give_up(connection, "a Kafka client does not read its responses")
         elif (
             now - connection.opened > LOGIN_S_MAX

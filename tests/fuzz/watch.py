@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES
+from redis_ledger.broker.client_memory import DECODED_ANSWERS, DECODED_BYTES_MAX
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -26,7 +26,7 @@ ALIVE_EVERY_S, ALIVE_S_MAX = 1.0, 2.0
 
 def growth_mb_max(config: Config) -> float:
     """Allowed growth of a broker's resident memory: what its settings allow requests and caches to hold."""
-    unpacked = UNPACKED_ANSWERS * (UNPACKED_BYTES + config.batch_decoded_bytes_max)
+    unpacked = DECODED_ANSWERS * (DECODED_BYTES_MAX + config.batch_decoded_bytes_max)
     budgets = (
         config.client_bytes_max, Decoding(config).memory.bytes_max, unpacked, config.kafka_inflight_bytes_max,
         config.tail_cache_bytes * 5 // 4,  # a quarter more for what is read ahead

@@ -329,7 +329,7 @@ async def test_a_connection_is_given_up_whose_last_answers_are_never_read(redis_
             while not connections or not unsent(connections[-1]):
                 client.send(asked)
                 await asyncio.sleep(0.01)
-            assert connections[-1].deaf_s(time.monotonic()) == 0.0
+            assert connections[-1].unread_s(time.monotonic()) == 0.0
             async with asyncio.timeout(8):
                 while unsent(connections[-1]):
                     await asyncio.sleep(0.1)

@@ -31,7 +31,7 @@ from redis_ledger.app.http.values import (
     value_to_body,
 )
 from redis_ledger.broker import record_traces
-from redis_ledger.broker.client_memory import UNPACKED_BYTES
+from redis_ledger.broker.client_memory import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Pace
@@ -306,7 +306,7 @@ async def _records(
     bodies: list[Any] = []
     skipped: list[core.Skipped] = []
     decoded_lease = request.decoded_lease()
-    next_offset, budget = fetched.next_offset, request.budget(UNPACKED_BYTES, decoded_lease.instead)
+    next_offset, budget = fetched.next_offset, request.budget(DECODED_BYTES_MAX, decoded_lease.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue

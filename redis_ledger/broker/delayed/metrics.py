@@ -1,14 +1,14 @@
-"""The gauges of delayed delivery, for each topic that this broker knows to have something scheduled.
+"""The gauges of delayed delivery, for each topic with a tracker on this broker.
 
-    /metrics ─▶ show() ─▶ Redis      at most once in FRESH_S, and waiting for WAIT_S at most
-                                     what Redis does not tell in time keeps its last value for STALE_S, and
-                                     redis_ledger_delayed_shown_timestamp_seconds says of when that is
+    /metrics ─▶ show() ─▶ Redis      at most once in FRESH_S; a scrape waits for at most WAIT_S, and then shows the
+                                     previous values for at most STALE_S;
+                                     redis_ledger_delayed_shown_timestamp_seconds is the time of the values
 
-A look asks some thirty questions a partition, so AT_ONCE topics are looked at at a time, and when all of it takes long
-it is done more seldom: for a REST_TIMES-th of the time, and every PAUSE_S_MAX.
+A read takes some thirty calls per partition, so AT_ONCE topics are read at a time, and slow reads are less frequent:
+they pause for REST_TIMES their duration, at most PAUSE_S_MAX.
 
-They tell of the whole topic, all partitions, whoever leads them: brokers show the same values, and one of them is to be
-taken, not their sum.  Source: PIP-195, "metrics"; requirement DD-61.
+Values are of the whole topic, so all brokers show the same ones: use one of them, not their sum.
+Source: PIP-195, "metrics"; requirement DD-61.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from redis_ledger.telemetry.logs import RateLimitedLog
 FRESH_S = 1.0
 WAIT_S = 1.0
 AT_ONCE, REST_TIMES = 8, 20
-PAUSE_S_MAX = 30.0  # alerts are about minutes
-STALE_S = 60.0  # what is older is not shown: another broker may know better
-CURSORS_MAX = 1_000  # a topic with more of them (subscriptions by partitions) shows no backlog: asking costs too much
-SAMPLES = 50  # members of a sorted set that are measured
-SNAPSHOTS_MAX = 256  # of a partition, measured; the others count with their bytes
-BACKLOG_ENTRIES = 100  # log entries looked at for a backlog; beyond them it is counted by offsets
+PAUSE_S_MAX = 30.0  # alerts look at minutes
+STALE_S = 60.0  # older values are removed: another broker may have newer ones
+CURSORS_MAX = 1_000  # a topic with more (subscriptions × partitions) shows no backlog, as reading them costs too much
+SAMPLES = 50  # members of a sorted set that MEMORY USAGE samples
+SNAPSHOTS_MAX = 256  # per partition that are measured; the others count by their size
+BACKLOG_ENTRIES = 100  # log entries read for a backlog; beyond them it is computed from offsets
 
 _limited_log = RateLimitedLog()
 
 
-class Sizes(NamedTuple):
-    """Of one partition.  mutable: entries of the open bucket.  index_bytes: what Redis says its keys take; None: it may
-    not be asked."""
+class IndexSizes(NamedTuple):
+    """Of one partition.  mutable: entries of the open bucket.  index_bytes: MEMORY USAGE of its keys; None if Redis
+    does not permit it."""
 
     stats: DelayStats
     mutable: int
@@ -52,7 +52,7 @@ class Sizes(NamedTuple):
 
 
 class DelayedMetrics:
-    """parts: a topic's partitions; UnknownTopic when it is gone."""
+    """parts: the readers of a topic's partitions; raises UnknownTopic if it is deleted."""
 
     def __init__(self, parts: Callable[[str], Awaitable[Sequence[DelayIndexReader]]]) -> None:
         self._parts = parts
@@ -63,7 +63,7 @@ class DelayedMetrics:
         self._task: asyncio.Task[None] | None = None
 
     async def show(self, topics: Sequence[str]) -> None:
-        """Brings the gauges up to date, unless they are; when that takes too long, it goes on by itself."""
+        """Reads the gauges unless they are fresh; a read longer than WAIT_S continues in the background."""
         now = time.monotonic()
         if self._task is None or (self._task.done() and now - self._asked_at >= self._pause_s()):
             self._asked_at = now
@@ -80,7 +80,7 @@ class DelayedMetrics:
     async def _show_all(self, topics: Sequence[str]) -> None:
         for topic in self._shown.keys() - set(topics):
             self._forget(topic)
-        await asyncio.gather(*map(self._show_quietly, topics))  # one that cannot be read holds up no other
+        await asyncio.gather(*map(self._show_quietly, topics))  # a topic that cannot be read delays no other
         self._took_s = time.monotonic() - self._asked_at
 
     async def _show_quietly(self, topic: str) -> None:
@@ -89,8 +89,10 @@ class DelayedMetrics:
                 await self._show_one(topic)
         except UnknownTopic:
             self._forget(topic)
-        except Exception as error:  # noqa: BLE001 - a mistake of ours with one topic hides no other
-            _limited_log.failed("the gauges of a topic are as they were", error, topic=topic)
+        except Exception as error:  # noqa: BLE001 - an error of one topic must not hide others
+            _limited_log.failed(
+                "delayed-delivery metrics of a topic could not be read; the previous values stay", error, topic=topic
+            )
             if time.monotonic() - self._shown.get(topic, 0.0) > STALE_S:
                 for gauge in metrics.SCHEDULED:
                     gauge.remove(topic)
@@ -122,12 +124,12 @@ class DelayedMetrics:
                 gauge.labels(topic).set(value)
 
     def _forget(self, topic: str) -> None:
-        """A topic that is gone has no series, and neither does its successor inherit any."""
+        """Removes the series of a deleted topic, also so that a new topic of its name does not inherit them."""
         self._shown.pop(topic, None)
         metrics.forget_scheduled(topic)
 
 
-async def sizes_of(part: DelayIndexReader) -> Sizes:
+async def sizes_of(part: DelayIndexReader) -> IndexSizes:
     """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys and of the snapshots."""
     keys, store = part.partition.keys, part.index.scripts.store
     stats, opened, buckets = await asyncio.gather(
@@ -141,11 +143,11 @@ async def sizes_of(part: DelayIndexReader) -> Sizes:
         index_bytes = sum(size or 0 for size in await asyncio.gather(*asked)) + others
     except ReplyError:
         index_bytes = None
-    return Sizes(stats, max(opened - 1, 0), index_bytes)
+    return IndexSizes(stats, max(opened - 1, 0), index_bytes)
 
 
 async def backlog_of(parts: Sequence[DelayIndexReader]) -> int | None:
-    """Deliverable records that are not acknowledged, summed over subscriptions; None: too many of them to ask."""
+    """Deliverable records that are not acknowledged, summed over subscriptions; None if there are too many to read."""
     first = parts[0]
     keys, store = first.partition.keys, first.index.scripts.store
     names = [unquote(n.decode()) for n in await store.command("HKEYS", keys.subs, key=keys.state) if n]
