@@ -27,7 +27,7 @@ from tests.fuzz.words import SPAN, TEXTS, Words, boundary
 BYTES = (0x00, 0x01, 0x7F, 0x80, 0xFF)
 WIDTHS = {2: "int16", 4: "int32", 8: "int64"}
 FRAME_BYTES_MAX, SITES_MAX = 1 << 20, 2_000
-REPEATED_MAX, ELEMENTS_MAX = 5_000, 50_000
+REPEATED_MAX, ELEMENTS_MAX = 5_000, 20_000
 PRODUCE, FETCH = 0, 1
 WAYS = ("whole",) * 70 + ("several",) * 14 + ("bytewise",) * 3 + ("half",) * 2 + ("false length",) * 5 + ("noise",) * 2
 
@@ -143,9 +143,9 @@ def change(key: int, version: int, message: Any, words: Words, rng: Random) -> N
     found = list(islice(corpus.sites(key, version, message), SITES_MAX))
     if not found or len(found) == SITES_MAX:  # it has grown enough
         return
-    site = rng.choice(found)
+    site, size = rng.choice(found), len(found) + sum(len(each.value or ()) for each in found if each.field.is_array)
     if site.field.is_array:
-        _change_array(site, key, version, words, rng, min(REPEATED_MAX, max(1, ELEMENTS_MAX // len(found))))
+        _change_array(site, key, version, words, rng, min(REPEATED_MAX, max(1, ELEMENTS_MAX // size)))
     elif site.field.struct is None:
         site.set(_odd(site, version, words, rng))
     elif site.field.is_nullable:
