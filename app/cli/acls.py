@@ -1,4 +1,4 @@
-"""`redis-ledger acls`: list, add and remove the rules that say who may do what.  Talks to Redis itself.
+"""`redis-ledger acls`: list, add and remove ACLs.  Accesses Redis directly.
 
 redis-ledger acls add User:ada --allow READ,WRITE --topic 'orders-*'
 redis-ledger acls add User:eve --deny ALL --topic secret --host 10.0.0.7
@@ -18,23 +18,23 @@ from redis_ledger.app.cli.serve_options import DATA_DIR
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, facts, told
 
-acls = group("List, add and remove rules that say who may do what.")
+acls = group("List, add and remove ACLs.")
 
-Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody.")]
-Whose = Annotated[str | None, typer.Argument(metavar="PRINCIPAL", help="Only rules of this one.")]
+Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*': all principals.")]
+Whose = Annotated[str | None, typer.Argument(metavar="PRINCIPAL", help="Only ACLs of this principal.")]
 Names = list[str] | None
-Topic = Annotated[Names, typer.Option(metavar="NAME", help="A topic; 'orders-*' all that begin so; may be repeated.")]
-Group = Annotated[Names, typer.Option(metavar="NAME", help="A Kafka group or a subscription; likewise.")]
+Topic = Annotated[Names, typer.Option(metavar="NAME", help="A topic, or a prefix as in 'orders-*'; may be repeated.")]
+Group = Annotated[Names, typer.Option(metavar="NAME", help="A consumer group or subscription; likewise.")]
 TransactionalId = Annotated[Names, typer.Option(metavar="NAME", help="A transactional id; likewise.")]
 Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster.")]
-Host = Annotated[str, typer.Option(help="From this address only.")]
+Host = Annotated[str, typer.Option(help="Client address.")]
 
 
 @acls.command()
 def add(
     principal: Principal,
-    allow: Annotated[str, typer.Option(metavar="OPERATIONS", help="READ, WRITE, ..., with commas between.")] = "",
-    deny: Annotated[str, typer.Option(metavar="OPERATIONS", help="The same; a denial wins.")] = "",
+    allow: Annotated[str, typer.Option(metavar="OPERATIONS", help="READ, WRITE, ..., separated by commas.")] = "",
+    deny: Annotated[str, typer.Option(metavar="OPERATIONS", help="The same; DENY takes precedence.")] = "",
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
@@ -45,7 +45,7 @@ def add(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Add rules: every operation on everything that is named."""
+    """Add ACLs: each operation on each resource."""
 
     async def act(desk: RedisAccess) -> int:
         added = await desk.security.add_rules(rules)
@@ -56,7 +56,7 @@ def add(
         places = _places(topic, group, transactional_id, cluster)
         wanted = [(Effect.ALLOW, op) for op in _operations(allow)] + [(Effect.DENY, op) for op in _operations(deny)]
         if not places or not wanted:
-            raise Refusal("Say what is allowed and where, as in --allow READ --topic orders.")
+            raise Refusal("Give operations and resources, as in --allow READ --topic orders.")
         rules = [
             Rule(effect, principal_of(principal), host, op, kind, pattern, name)
             for effect, op in wanted
@@ -66,7 +66,7 @@ def add(
     if json:
         document({"added": added})
     else:
-        typer.echo(f"Added {counted(added, 'rule')}.")
+        typer.echo(f"Added {counted(added, 'ACL')}.")
 
 
 @acls.command("list")
@@ -81,9 +81,9 @@ def list_(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """List all rules, those of a principal, or those on what is named.
+    """List all ACLs, those of a principal, or those that match resources.
 
-    A rule on 'orders-*' counts for orders-eu, and is listed with it.
+    An ACL on 'orders-*' also matches orders-eu.
     """
 
     async def act(desk: RedisAccess) -> list[Rule]:
@@ -100,7 +100,7 @@ def list_(
         for rule in found:
             document(_told(rule))
     else:
-        table(["principal", "may", "operation", "resource", "name", "host"], [_row(rule) for rule in found])
+        table(["principal", "permission", "operation", "resource", "name", "host"], [_row(rule) for rule in found])
 
 
 @acls.command()
@@ -115,9 +115,9 @@ def remove(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Remove all rules of a principal, or those on what is named.
+    """Remove all ACLs of a principal, or those on given resources.
 
-    It is named as in the rule: the one on 'orders-*' is not that on orders-eu.
+    The pattern must be the same: orders-eu does not remove an ACL on 'orders-*'.
     """
 
     async def act(desk: RedisAccess) -> list[Rule]:
@@ -134,7 +134,7 @@ def remove(
         for rule in removed:
             document(_told(rule))
     else:
-        typer.echo(f"Removed {counted(len(removed), 'rule')}.")
+        typer.echo(f"Removed {counted(len(removed), 'ACL')}.")
 
 
 def _operations(text: str) -> list[Op]:
@@ -143,14 +143,14 @@ def _operations(text: str) -> list[Op]:
     known = [op.name for op in Op if op is not Op.ANY]
     for name in names:
         if name not in known:
-            raise Refusal(f"{name!r} is no operation; there are {', '.join(known)}.")
+            raise Refusal(f"{name!r} is not an operation; use one of {', '.join(known)}.")
     return [Op[name] for name in names]
 
 
 def _places(
     topics: Sequence[str] | None, groups: Sequence[str] | None, ids: Sequence[str] | None, cluster: bool
 ) -> list[tuple[Resource, Pattern, str]]:
-    """'*' is any name, 'orders-*' every name that begins so.  Names of topics hold no star."""
+    """'*' matches any name, 'orders-*' a prefix.  Topic names cannot contain a star."""
     kinds = ((Resource.TOPIC, topics), (Resource.GROUP, groups), (Resource.TRANSACTIONAL_ID, ids))
     places = [(kind, *_pattern(name)) for kind, names in kinds for name in names or ()]
     return places + ([(Resource.CLUSTER, Pattern.LITERAL, CLUSTER_NAME)] if cluster else [])
@@ -171,5 +171,4 @@ def _told(rule: Rule) -> dict[str, object]:
 
 def _row(rule: Rule) -> tuple[str, ...]:
     name = f"{rule.name}*" if rule.pattern is Pattern.PREFIXED else rule.name
-    may = "may" if rule.effect is Effect.ALLOW else "may not"
-    return rule.principal, may, rule.operation.name, rule.resource.name, name, rule.host
+    return rule.principal, rule.effect.name, rule.operation.name, rule.resource.name, name, rule.host

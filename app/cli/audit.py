@@ -1,4 +1,4 @@
-"""`redis-ledger audit`: administrative acts, newest first.  Talks to Redis itself."""
+"""`redis-ledger audit`: the audit log, newest first.  Accesses Redis directly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from redis_ledger.app.cli.serve_options import DATA_DIR
 
 
 def audit(
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most acts to show.")] = 50,
-    before: Annotated[str, typer.Option(metavar="ID", help="Only acts older than this one.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum number of entries.")] = 50,
+    before: Annotated[str, typer.Option(metavar="ID", help="Only entries older than this one.")] = "",
     data_dir: DataDir = DATA_DIR,
     redis: Redis = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Show who changed topics, rules, tokens and users, newest first."""
+    """Show the audit log, newest first."""
     with reporting(json):
         found = run(lambda desk: desk.audit.entries(limit, before), data_dir, redis, set_)
     if json:
@@ -30,7 +30,7 @@ def audit(
         rows = [
             (_time(entry.at_ms), entry.principal, entry.host, entry.act, entry.target, entry.outcome) for entry in found
         ]
-        table(["time", "principal", "host", "act", "target", "outcome"], rows)
+        table(["time", "principal", "host", "action", "target", "outcome"], rows)
 
 
 def _time(ms: int) -> str:

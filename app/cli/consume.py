@@ -1,7 +1,7 @@
-"""`redis-ledger consume`: records out, with acknowledgements (--subscription) or as a plain read.
+"""`redis-ledger consume`: prints records, with acknowledgements (--subscription) or without.
 
-text  the value, bytes that are not UTF-8 escaped      raw  the value's bytes untouched
-json  one object a line, which produce --json-lines reads back
+text  the value; bytes that are not UTF-8 are escaped      raw  the bytes of the value
+json  one object per line, the input of produce --json-lines
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redis_ledger.client.models import Message
 if TYPE_CHECKING:
     from redis_ledger import Client
 
-IDLE_MS = 1_000  # without --follow, a subscription counts as empty when nothing came for so long
+IDLE_MS = 1_000  # without --follow: stop if nothing is received for this time
 POLL_MS = 500
 ACK_RECORDS = 500
 
@@ -30,23 +30,25 @@ ACK_RECORDS = 500
 def consume(
     topic: Annotated[str, typer.Argument(metavar="TOPIC")],
     subscription: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge what is printed.")
+        str | None,
+        typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge the printed messages."),
     ] = None,
     kind: Annotated[
-        Literal["shared", "exclusive"] | None, typer.Option(help="Of a subscription that is new; else shared.")
+        Literal["shared", "exclusive"] | None, typer.Option(help="Kind of a new subscription; default: shared.")
     ] = None,
-    partition: Annotated[int | None, typer.Option(min=0, help="Read this partition only.")] = None,
-    offset: Annotated[str, typer.Option(help="earliest, latest, or a number; for a plain read.")] = "earliest",
-    max_: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after so many.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more, until interrupted.")] = False,
+    partition: Annotated[int | None, typer.Option(min=0, help="Read only this partition.")] = None,
+    offset: Annotated[str, typer.Option(help="earliest, latest, or a number; without --subscription.")] = "earliest",
+    max_: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after N records.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new records until interrupted.")] = False,
     format_: Annotated[
-        Literal["text", "json", "raw"], typer.Option("--format", help="--json says json, too.")
+        Literal["text", "json", "raw"], typer.Option("--format", help="Output format; --json implies json.")
     ] = "text",
     key_separator: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="With --format text: print the key and this first.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Print the key and this separator before the value (text format)."),
     ] = None,
     isolation: Annotated[
-        Literal["read_committed", "read_uncommitted"], typer.Option(help="For a plain read.")
+        Literal["read_committed", "read_uncommitted"], typer.Option(help="Isolation level; without --subscription.")
     ] = "read_committed",
     url: Url = URL,
     json: Json = False,
@@ -61,16 +63,16 @@ def consume(
             partition is not None or offset != "earliest" or isolation != "read_committed"
         ):
             raise Refusal(
-                "--subscription remembers where it is; --partition, --offset and --isolation read without one."
+                "--partition, --offset and --isolation cannot be combined with --subscription: it has a position."
             )
         if subscription is None and kind is not None:
-            raise Refusal("--kind is that of a subscription; name one with --subscription.")
+            raise Refusal("--kind requires --subscription.")
         if key_separator is not None and form != "text":
-            raise Refusal(f"--key-separator is for text; {form} has its own place for keys, or none.")
+            raise Refusal(f"--key-separator requires the text format, not {form}.")
         if offset not in ("earliest", "latest") and not offset.isdigit():
-            raise Refusal(f"{offset!r} is not an offset; say earliest, latest or a number.")
+            raise Refusal(f"{offset!r} is not an offset; use earliest, latest or a number.")
         if offset.isdigit() and partition is None:
-            raise Refusal("An offset counts within a partition; name it with --partition.")
+            raise Refusal("A numeric --offset requires --partition.")
     show = _printer(form, key_separator)
     with connected(url, json) as client:
         if subscription is not None:
@@ -94,7 +96,7 @@ def _receive(
     follow: bool,
     show: Callable[[Message], None],
 ) -> None:
-    """Prints first and acknowledges then: a record that could not be printed comes again."""
+    """Acknowledges after printing: a message that could not be printed is redelivered."""
     left = sys.maxsize if max_ is None else max_
     with client.consumer(topic, subscription, kind=kind, prefetch=min(ACK_RECORDS, left)) as consumer:
         while left > 0:
@@ -117,7 +119,7 @@ def _read(
     isolation: Literal["read_committed", "read_uncommitted"],
     follow: bool,
 ) -> Iterator[Message]:
-    """One partition after the other; following goes round, and waits only where the last round brought nothing."""
+    """Reads one partition after the other; with follow in turns, waiting only after an empty round."""
     following: dict[int, Any] = dict.fromkeys(partitions, start)
     if follow and start == "latest":
         states = {state.partition: state for state in client.topics.describe(topic).partition_states}
@@ -157,7 +159,7 @@ def readable(held: bytes | None) -> str:
 
 
 def shown(message: Message) -> dict[str, Any]:
-    """A line of JSON: value when its bytes are JSON, else text, else base64; no value is null."""
+    """A record as JSON: `value` if its bytes are JSON, else `text`, else `base64`; null for a tombstone."""
     record: dict[str, Any] = {
         "topic": message.topic,
         "partition": message.partition,

@@ -52,7 +52,7 @@ def demo(
     json_: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else, on stdout.")] = False,
     keep: Annotated[bool, typer.Option(help="Keep data and logs, and say where.")] = False,
 ) -> None:
-    """Process real flight records exactly once, whatever is killed.
+    """Process flights exactly once while processes are killed.
 
     Broker, worker and Redis are killed by kill -9 all along; then every record is counted.
 

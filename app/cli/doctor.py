@@ -1,4 +1,4 @@
-"""`redis-ledger doctor`: what is wrong with this set-up, and what to do."""
+"""`redis-ledger doctor`: checks a setup."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def doctor(
     offload_home: serve_options.OffloadHome = None,
     set_: serve_options.Set = None,
     allow_anonymous: serve_options.AllowAnonymous = False,
-    json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
 ) -> None:
-    """Say what is wrong with this set-up, and what to do.
+    """Check this setup and suggest fixes.
 
-    Looks at everything serve needs; give it serve's own options.
+    Checks everything that serve needs; takes the same options as serve.
 
-    Exit code 0: serve will run, warnings or not. 1: there is a problem. 2: the command was not called as it can be.
+    Exit code 0: serve can run, possibly with warnings. 1: a problem was found. 2: usage error.
     """
     from rich.text import Text
 
@@ -53,5 +53,5 @@ def doctor(
     else:
         colours = {"fine": "green", "warning": "yellow", "problem": "bold red"}
         rows = [(Text(each.level, colours[each.level]), each.subject, each.seen, each.cure) for each in findings]
-        table(["", "looked at", "seen", "what to do"], rows, is_boxed=False)
+        table(["", "checked", "found", "action"], rows, is_boxed=False)
     sys.exit(1 if any(finding.level == "problem" for finding in findings) else 0)

@@ -1,4 +1,4 @@
-"""`redis-ledger health`: whether the broker of this machine is ready; `app/entry.py` takes a short way to it."""
+"""`redis-ledger health`: readiness check; `app/entry.py` has a fast path for it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def health(
         typer.Option(
             metavar="HOST:PORT|URL",
             envvar="REDIS_LEDGER_HTTP",
-            help="The --http of serve; https:// before it asks with TLS only.",
+            help="The --http of serve; with https:// only TLS is tried.",
         ),
     ] = own.HTTP,
-    timeout_ms: Annotated[int, typer.Option(min=1, help="How long an answer may take.")] = own.TIMEOUT_MS,
+    timeout_ms: Annotated[int, typer.Option(min=1, help="Timeout.")] = own.TIMEOUT_MS,
 ) -> None:
-    """Ask the broker of this machine whether it is ready.
+    """Check whether the local broker is ready.
 
-    Made for health checks: one sentence, and exit code 0 when GET /readyz says yes, else 1.
+    For container health checks: exit code 0 if GET /readyz succeeds, else 1.
     """
     sys.exit(own.tell(own.look(http, timeout_ms=timeout_ms)))

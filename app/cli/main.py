@@ -16,26 +16,26 @@ from typer.core import TyperCommand, TyperGroup
 # name → module of this folder, attribute, summary; a test holds the summaries to the docstrings
 COMMANDS = {
     "serve": ("serve", "serve", "Run a broker."),
-    "topics": ("topics", "topics", "Create, list, describe, grow and delete topics."),
-    "produce": ("produce", "produce", "Write lines to a topic, each as a record."),
+    "topics": ("topics", "topics", "Create, list, describe, alter and delete topics."),
+    "produce": ("produce", "produce", "Produce lines of text as records."),
     "consume": ("consume", "consume", "Print the records of a topic."),
-    "scheduled": ("scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
+    "scheduled": ("scheduled", "scheduled", "Create, list, reschedule and cancel scheduled records."),
     "txns": ("txns", "txns", "List, show, commit and abort transactions."),
-    "users": ("users", "users", "Add, list and remove users of Kafka clients."),
-    "quotas": ("quotas", "quotas", "List, set and remove what each principal may ask of a broker."),
+    "users": ("users", "users", "Add, list and remove SCRAM users."),
+    "quotas": ("quotas", "quotas", "List, set and remove the quotas of principals."),
     "tokens": ("tokens", "tokens", "Create, list and revoke API tokens."),
-    "acls": ("acls", "acls", "List, add and remove rules that say who may do what."),
-    "audit": ("audit", "audit", "Show who changed topics, rules, tokens and users, newest first."),
+    "acls": ("acls", "acls", "List, add and remove ACLs."),
+    "audit": ("audit", "audit", "Show the audit log, newest first."),
     "pipeline": ("pipeline", "pipeline", "Run a job on Spark, such as offload, compact or replay."),
-    "mirror": ("mirror", "mirror", "Carry topics and groups of a Kafka over, exactly once."),
-    "import": ("streams", "import_", "Carry a plain Redis stream and its groups over, exactly once."),
-    "demo": ("demo", "demo", "Process real flight records exactly once, whatever is killed."),
-    "health": ("health", "health", "Ask the broker of this machine whether it is ready."),
-    "doctor": ("doctor", "doctor", "Say what is wrong with this set-up, and what to do."),
+    "mirror": ("mirror", "mirror", "Copy topics and groups from Kafka, exactly once."),
+    "import": ("streams", "import_", "Copy a Redis stream and its consumer groups, exactly once."),
+    "demo": ("demo", "demo", "Process flights exactly once while processes are killed."),
+    "health": ("health", "health", "Check whether the local broker is ready."),
+    "doctor": ("doctor", "doctor", "Check this setup and suggest fixes."),
 }
 
 
-# Of click, which newer versions of typer bring along under another name.
+# click's class; newer versions of typer vendor click under another name.
 UsageError: Any = typer.BadParameter.__base__
 
 
@@ -45,7 +45,7 @@ class Commands(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         names: Any = dict.fromkeys(COMMANDS)
-        self.commands = names  # for help, and for who mistypes one
+        self.commands = names  # for --help and for suggestions
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
@@ -66,7 +66,7 @@ class Commands(TyperGroup):
         return command
 
     def main(self, *given: Any, **more: Any) -> Any:
-        """With --json among the words, a usage error is a problem in JSON, as every other error is."""
+        """Prints usage errors as problem JSON if --json is given."""
         words = next(iter(given), more.get("args"))
         if "--json" not in (sys.argv[1:] if words is None else words):
             return super().main(*given, **more)
@@ -113,7 +113,7 @@ def main(
         False, "--version", help="Print the version and exit.", is_eager=True, callback=_show_version
     ),
 ) -> None:
-    """What all commands have in common: nothing but --version and --help."""
+    """Common options."""
 
 
 if __name__ == "__main__":

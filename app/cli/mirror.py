@@ -37,7 +37,7 @@ def mirror(
     ] = None,
     target_properties: Annotated[Path | None, typer.Option("--to-properties", help="The same for --to.")] = None,
 ) -> None:
-    """Carry topics and groups of a Kafka over, exactly once.
+    """Copy topics and groups from Kafka, exactly once.
 
     Run it until producers and consumers have moved. Killed and run again it goes on; nothing is doubled.
     """

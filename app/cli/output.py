@@ -1,8 +1,8 @@
-"""How commands speak: tables for people, JSON for programs, and errors on stderr in one sentence with an exit code.
+"""Output of commands: tables or JSON on stdout, errors on stderr, exit codes.
 
 stdout   a rich table, or with --json one document (lists: one line per item)
-stderr   "redis-ledger: what happened and what to do", or with --json the problem as JSON
-exit     0 done · 1 it failed · 2 wrong usage, or nothing to talk to
+stderr   "redis-ledger: <error and remedy>", or with --json the problem as JSON
+exit     0 success · 1 failure · 2 usage error, or no broker reachable
 """
 
 from __future__ import annotations
@@ -27,34 +27,32 @@ if TYPE_CHECKING:
 
 Url = Annotated[
     str,
-    typer.Option("--url", envvar="REDIS_LEDGER_URL", help="A broker; several are separated by commas.", metavar="URL"),
+    typer.Option("--url", envvar="REDIS_LEDGER_URL", help="Broker URLs, separated by commas.", metavar="URL"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and errors as problem JSON on stderr.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON; errors as problem JSON on stderr.")]
 DeliverAt = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Deliver then: 2027-01-31T09:00:00Z, or ms since 1970.")
+    str | None, typer.Option(metavar="TIME", help="Delivery time: 2027-01-31T09:00:00Z, or ms since 1970.")
 ]
-DeliverAfter = Annotated[
-    str | None, typer.Option(metavar="DURATION", help="Deliver so long after now: 5s, 2h, P1DT12H, or ms.")
-]
+DeliverAfter = Annotated[str | None, typer.Option(metavar="DURATION", help="Delivery delay: 5s, 2h, P1DT12H, or ms.")]
 URL = "http://127.0.0.1:8080"
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 _NUMBER = re.compile(r"-?\d[\d ]*(\.\d+)?")
 TIMEOUT_MS = 5_000
-# What a broker advises callers of REST → what users of commands do.
+# Advice in REST errors → advice for command line users.
 COMMANDS_OF_CALLS = {
     "create it with POST /v1/topics/{topic}/subscriptions": "`redis-ledger consume --subscription` creates it",
     "create it with POST /v1/topics": "create it with `redis-ledger topics create`",
     "use the id that POST /v1/transactions returned": "use an id that `redis-ledger txns list` shows",
 }
 PIPE_WIDTH = 10_000
-LOGIN = " Commands send what --token-file names, or REDIS_LEDGER_TOKEN is."
+LOGIN = " Set REDIS_LEDGER_TOKEN or use --token-file."
 
 
 @contextlib.contextmanager
 def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator[Client]:
-    """A client, and whatever fails within told as this command's errors are told."""
-    # httpx imports its own command line with it, and for that click, pygments and all of rich; it does without.
+    """Yields a client; reports errors as `reporting` does."""
+    # Prevents httpx from importing its command line with click, pygments and rich.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from redis_ledger import Client
     from redis_ledger.app.cli import token
@@ -70,13 +68,13 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
 
 @contextlib.contextmanager
 def reporting(as_json: bool, url: str = "") -> Iterator[None]:
-    """url: who is asked, named when nobody answers there."""
+    """Prints errors and exits.  url: the broker, for the message if none answers."""
     try:
         yield
     except LedgerError as error:
         for call, command in COMMANDS_OF_CALLS.items():
             error.detail = error.detail.replace(call, command)
-        # Exactly Unavailable: no broker answered at all.  Its subclasses are a broker's own words.
+        # Exactly Unavailable: no broker answered.  Subclasses are errors of a broker.
         nobody = type(error) is Unavailable
         advice = _asked(url) if nobody else LOGIN if url and isinstance(error, Unauthenticated) else ""
         sentence = error.detail + advice
@@ -88,19 +86,19 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # Whoever read our output has enough.  Python flushes stdout again at exit; let that go nowhere.
+        # The reader closed the pipe.  Python flushes stdout at exit; redirect that to /dev/null.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
 
 
 def usage_error(sentence: str, as_json: bool) -> None:
-    title = "The command cannot be called like this"
+    title = "Usage error"
     body = {"type": "urn:redis-ledger:problem:usage", "title": title, "detail": sentence, "code": "usage"}
     _tell(sentence, body if as_json else None)
 
 
 def problem(error: LedgerError) -> dict[str, Any]:
-    """RFC 9457, as the REST interface tells it."""
+    """The error as RFC 9457 problem details, as in REST."""
     return {
         "type": f"urn:redis-ledger:problem:{error.code}",
         "title": error.title(),
@@ -120,11 +118,11 @@ def _asked(url: str) -> str:
     from redis_ledger.app.process.addresses import without_secrets
 
     asked = ", ".join(without_secrets(each) for each in url.split(","))
-    return f" Asked: {asked}; `redis-ledger serve` starts a broker, --url names another one."
+    return f" Tried: {asked}. Start a broker with `redis-ledger serve`, or set --url."
 
 
 def group(summary: str) -> typer.Typer:
-    """Commands under one word.  Their help is plain: rich's boxes cut names of options off at 80 columns."""
+    """A command group with plain help; the boxes of rich truncate option names at 80 columns."""
     return typer.Typer(help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
@@ -154,9 +152,9 @@ def document(value: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_boxed: bool = True) -> None:
-    """A column of numbers is set to the right.  A cell is shown as it is, on one line: its words may be anybody's.
+    """Prints a table; numbers are right-aligned, and control characters in cells escaped.
 
-    In a pipe lines are as long as they have to be, for whoever looks for a name in them.
+    Lines are not folded in a pipe, so that grep finds names.
     """
     from rich.box import HEAVY_HEAD
     from rich.console import Console
@@ -167,7 +165,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_boxed: bo
     shown = Table(box=HEAVY_HEAD if is_boxed else None, pad_edge=is_boxed, header_style="bold")
     for index, column in enumerate(columns):
         is_number = bool(found) and all(_NUMBER.fullmatch(row[index].plain) for row in found)
-        width = max(map(len, column.split()), default=0)  # a heading is broken between words only
+        width = max(map(len, column.split()), default=0)  # headings are wrapped between words only
         shown.add_column(column, justify="right" if is_number else "left", overflow="fold", min_width=width)
     for row in found:
         shown.add_row(*row)

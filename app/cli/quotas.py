@@ -1,4 +1,4 @@
-"""`redis-ledger quotas`: list, set and remove how much each principal may ask of one broker.  Talks to Redis itself.
+"""`redis-ledger quotas`: list, set and remove quotas.  Accesses Redis directly.
 
 redis-ledger quotas set User:ada --bytes-in-per-s 1000000 --requests-per-s 500
 redis-ledger quotas set '*' --open-transactions 100
@@ -17,12 +17,10 @@ from redis_ledger.app.cli.serve_options import DATA_DIR
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.auth.quota import Quota
 
-quotas = group("List, set and remove what each principal may ask of a broker.")
+quotas = group("List, set and remove the quotas of principals.")
 
-Principal = Annotated[
-    str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody without a quota of their own.")
-]
-Limit = Annotated[int | None, typer.Option(min=-1, help="At each broker; 0 is no limit; -1 takes it back.")]
+Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*': the default.")]
+Limit = Annotated[int | None, typer.Option(min=-1, help="Limit on each broker; 0: no limit; -1: use the default.")]
 _NAMES = Quota.__struct_fields__
 
 
@@ -38,9 +36,9 @@ def set_quota(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Set parts of a quota; what is left out stays.
+    """Set limits of a principal; limits that are not given stay.
 
-    Limits are each broker's own: with three brokers a principal may ask three times as much.
+    Limits apply on each broker: with three brokers a principal has three times the quota.
     """
 
     async def act(desk: RedisAccess) -> Quota:
@@ -53,17 +51,17 @@ def set_quota(
     with reporting(json):
         whose = principal_of(principal)
         if not wanted:
-            raise Refusal("Say what is limited, as in --requests-per-s 500.")
+            raise Refusal("Give at least one limit, as in --requests-per-s 500.")
         quota = run(act, data_dir, redis, set_)
     if json:
         document({"principal": whose, **msgspec.structs.asdict(quota)})
     else:
-        typer.echo(f"Set the quota of {whose}; brokers that run have it within two seconds.")
+        typer.echo(f"Set the quota of {whose}. Running brokers apply it within two seconds.")
 
 
 @quotas.command("list")
 def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
-    """List the quotas that were set."""
+    """List all quotas."""
 
     async def act(desk: RedisAccess) -> dict[str, Quota]:
         return await desk.quotas.all()
@@ -82,7 +80,7 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
 def remove(
     principal: Principal, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False
 ) -> None:
-    """Take a quota back; that of '*', or of the settings, applies then."""
+    """Remove a quota; the default ('*', or the settings) applies then."""
 
     async def act(desk: RedisAccess) -> bool:
         was_there = await desk.quotas.remove(whose)
@@ -95,7 +93,7 @@ def remove(
     if json:
         document({"principal": whose, "removed": was_there})
     else:
-        typer.echo(f"Removed the quota of {whose}." if was_there else f"{whose} had none.")
+        typer.echo(f"Removed the quota of {whose}." if was_there else f"{whose} has no quota.")
 
 
 def _cell(value: int | None) -> str:

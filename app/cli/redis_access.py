@@ -1,6 +1,6 @@
-"""Commands that talk to Redis itself: they work before the first broker runs, and need no right at one.
+"""Access to Redis for commands that need no broker and no ACL, for example before the first broker runs.
 
-Who can reach Redis can change everything anyway; what is done here stands in the audit as done by local:<user>.
+Access to Redis implies full control.  The audit log records these actions with the principal local:<user>.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from redis_ledger.broker.security.service import Security
 
 DataDir = Annotated[
-    Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Whose embedded server to use; started if it does not run.")
+    Path,
+    typer.Option(
+        envvar="REDIS_LEDGER_DATA_DIR", help="Data directory of the embedded server; it is started if necessary."
+    ),
 ]
 Redis = Annotated[
-    str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL", help="The Redis that serve is given.")
+    str | None,
+    typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL", help="The Redis of the brokers, as for serve."),
 ]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting that serve is given, such as prefix.")
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the brokers, such as prefix.")
 ]
 T = TypeVar("T")
 
@@ -91,12 +95,12 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
 
 
 def principal_of(text: str) -> str:
-    """ada is User:ada."""
+    """Adds the prefix User: if it is missing."""
     return text if text.startswith("User:") else f"User:{text}"
 
 
 def _attach(data_dir: Path) -> Embedded:
-    """As the directory's server is set up already, if it is: this must not change what its brokers promise."""
+    """Keeps the configured durability of an existing data directory."""
     from redis_ledger.app.embedded_redis.server import Embedded, configured_durability
 
     place = data_dir.expanduser()
@@ -106,6 +110,6 @@ def _attach(data_dir: Path) -> Embedded:
 def _caller() -> Caller:
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run under an id that has no name
+    except (KeyError, OSError):  # a user id without a name, as in containers
         user = str(os.getuid())
     return Caller(f"local:{user}", socket.gethostname())

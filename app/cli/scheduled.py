@@ -29,43 +29,45 @@ from redis_ledger.app.cli.output import (
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.client.models import Bin, DelayStats, RecordPosition, ScheduledRecord
 
-scheduled = group("Create, list, cancel and move records that are delivered later.")
+scheduled = group("Create, list, reschedule and cancel scheduled records.")
 
 VALUE_SHOWN = 40  # characters of a value in a table
 BAR = 40  # characters of the longest bar of a histogram
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
-_OUTCOMES = {"already_delivered": "delivered already", "unknown": "not known"}
+_OUTCOMES = {"already_delivered": "already delivered", "unknown": "unknown"}
 
 Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Like 0:17.0.")]
-Partition = Annotated[int | None, typer.Option(min=0, help="This partition only.")]
-From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Due then or later: ISO 8601, or ms.")]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Due before then: ISO 8601, or ms.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="For example 0:17.0.")]
+Partition = Annotated[int | None, typer.Option(min=0, help="Only this partition.")]
+From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Due at or after: ISO 8601, or ms.")]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Due before: ISO 8601, or ms.")]
 
 
 @scheduled.command()
 def create(
     topic: Topic,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="The record's value, as it is.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The record's value.")],
     key: Annotated[str | None, typer.Option()] = None,
-    partition: Annotated[int | None, typer.Option(min=0, help="Whatever the key.")] = None,
+    partition: Annotated[int | None, typer.Option(min=0, help="Partition, regardless of the key.")] = None,
     deliver_at: DeliverAt = None,
     deliver_after: DeliverAfter = None,
     repeat: Annotated[
         str | None, typer.Option(metavar="WHEN", help="PT1H, or a cron expression such as '30 7 * * MON'.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Repeat no longer.")] = None,
-    times: Annotated[int | None, typer.Option(min=1, help="Repeat so often, the first time included.")] = None,
-    timezone: Annotated[str | None, typer.Option(metavar="NAME", help="Of a cron expression; else UTC.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="End of the repetition.")] = None,
+    times: Annotated[int | None, typer.Option(min=1, help="Number of deliveries, including the first.")] = None,
+    timezone: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Time zone of the cron expression; default: UTC.")
+    ] = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Schedule one record; `produce --deliver-at` takes many."""
+    """Schedule one record; for many use `produce --deliver-at`."""
     with reporting(json):
         at_ms, after_ms = timed(deliver_at, deliver_after)
         until_ms = moment(until, "--until")
         if at_ms is None and after_ms is None and repeat is None:
-            raise Refusal("Say when; give --deliver-at, --deliver-after or --repeat.")
+            raise Refusal("Give --deliver-at, --deliver-after or --repeat.")
     with connected(url, json) as client:
         position = client.scheduled.schedule(
             topic, value, key=key, partition=partition, deliver_at=at_ms, deliver_after=after_ms, repeat=repeat,
@@ -79,13 +81,13 @@ def list_(
     topic: Topic,
     from_: From = None,
     to: To = None,
-    key: Annotated[str | None, typer.Option(help="Only those with this key.")] = None,
+    key: Annotated[str | None, typer.Option(help="Only records with this key.")] = None,
     partition: Partition = None,
-    limit: Annotated[int, typer.Option(min=1, help="Print so many at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of records.")] = 100,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """List what waits, by the time it is due."""
+    """List scheduled records by due time."""
     with reporting(json):
         begin, end = moment(from_, "--from"), moment(to, "--to")
     with connected(url, json) as client:
@@ -104,7 +106,7 @@ def list_(
 
 @scheduled.command()
 def get(topic: Topic, id: Id, url: Url = URL, json: Json = False) -> None:
-    """Show one record that waits."""
+    """Show a scheduled record."""
     with connected(url, json) as client:
         found = client.scheduled.get(topic, id)
         if json:
@@ -122,11 +124,11 @@ def get(topic: Topic, id: Id, url: Url = URL, json: Json = False) -> None:
 @scheduled.command()
 def cancel(
     topic: Topic,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Like 0:17.0.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="For example 0:17.0.")],
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Cancel records. Exit code 1 says that one was delivered already, or is not known."""
+    """Cancel records. Exit code 1: a record is already delivered or unknown."""
     with connected(url, json) as client:
         outcomes = client.scheduled.cancel_many(topic, ids)
         for each in outcomes:
@@ -147,11 +149,11 @@ def reschedule(
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Give a record another time; its id stays."""
+    """Change the delivery time of a record; its id stays."""
     with reporting(json):
         at_ms, after_ms = timed(deliver_at, deliver_after)
         if at_ms is None and after_ms is None:
-            raise Refusal("Say when; give --deliver-at or --deliver-after.")
+            raise Refusal("Give --deliver-at or --deliver-after.")
     with connected(url, json) as client:
         _tell(client.scheduled.reschedule(topic, id, deliver_at=at_ms, deliver_after=after_ms), json)
 
@@ -160,15 +162,15 @@ def reschedule(
 def clear(
     topic: Topic,
     partition: Partition = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Cancel everything that waits."""
-    what = f"everything that waits in {topic!r}" + ("" if partition is None else f", partition {partition}")
+    """Cancel all scheduled records."""
+    what = f"all scheduled records of {topic!r}" + ("" if partition is None else f", partition {partition}")
     with reporting(json):
         if not yes and not typer.get_text_stream("stdin").isatty():
-            raise Refusal(f"Cancelling {what} cannot be undone; say --yes where nobody can be asked.")
+            raise Refusal(f"Cancelling {what} cannot be undone; use --yes if stdin is not a terminal.")
     if not yes and not typer.confirm(f"Cancel {what}?", err=True):
         raise typer.Exit(FAILED)
     with connected(url, json) as client:
@@ -181,7 +183,7 @@ def clear(
 
 @scheduled.command()
 def stats(topic: Topic, url: Url = URL, json: Json = False) -> None:
-    """Count what waits, by partition and in all."""
+    """Count scheduled records, by partition and in total."""
     with connected(url, json) as client:
         found = client.scheduled.stats(topic)
         if json:
@@ -189,7 +191,7 @@ def stats(topic: Topic, url: Url = URL, json: Json = False) -> None:
             return
         rows = [_counts(str(each.partition), each) for each in found.partitions]
         columns = ["partition", "records", "first due (UTC)", "last due (UTC)", "overdue", "held"]
-        table(columns, [*rows, _counts("all", found.total)])
+        table(columns, [*rows, _counts("total", found.total)])
 
 
 @scheduled.command()
@@ -197,11 +199,11 @@ def histogram(
     topic: Topic,
     from_: From = None,
     to: To = None,
-    bins: Annotated[int, typer.Option(min=1, max=1_000, help="Lines to print.")] = 24,
+    bins: Annotated[int, typer.Option(min=1, max=1_000, help="Number of bins.")] = 24,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Draw how much is due when."""
+    """Show a histogram of due times."""
     with reporting(json):
         begin, end = moment(from_, "--from"), moment(to, "--to")
     with connected(url, json) as client:
@@ -213,12 +215,12 @@ def histogram(
             for line in drawn(found):
                 typer.echo(line)
         else:
-            typer.echo(f"Nothing waits in {topic}{'' if begin is None and end is None else ' at that time'}.")
+            typer.echo(f"No scheduled records in {topic}{'' if begin is None and end is None else ' in that range'}.")
 
 
 @scheduled.command()
 def rebuild(topic: Topic, partition: Partition = None, url: Url = URL, json: Json = False) -> None:
-    """Make the index of what waits anew, from the records."""
+    """Rebuild the index of scheduled records from the records."""
     with connected(url, json) as client:
         entries = client.scheduled.rebuild(topic, partition)
         if json:
@@ -228,7 +230,7 @@ def rebuild(topic: Topic, partition: Partition = None, url: Url = URL, json: Jso
 
 
 def drawn(bins: list[Bin]) -> list[str]:
-    """A line for each bin.  Where there is something, there is a bar."""
+    """One line per bin; a bin with records has a bar."""
     most = max(each.records for each in bins)
     width = len(f"{most:,}")
     return [
@@ -243,7 +245,9 @@ def _tell(position: RecordPosition, as_json: bool) -> None:
         if as_json:
             document(where)
         else:
-            typer.echo("It was due already: " + ", ".join(f"{name} {number}" for name, number in where.items()) + ".")
+            typer.echo(
+                "Already due, delivered at: " + ", ".join(f"{name} {number}" for name, number in where.items()) + "."
+            )
     elif as_json:
         document({"id": str(position.scheduled), "deliver_at_ms": position.deliver_at_ms})
     else:
@@ -263,7 +267,7 @@ def _shown(found: ScheduledRecord) -> dict[str, Any]:
 
 
 def _counts(name: str, found: DelayStats) -> tuple[Any, ...]:
-    """To the minute, so that a line fits into a terminal; --json has all of it."""
+    """Times are rounded to minutes to fit a terminal; --json prints milliseconds."""
     first, last = (_time(ms)[:16] if ms >= 0 else "" for ms in (found.first_due_ms, found.last_due_ms))
     return name, found.records, first, last, found.overdue, found.held
 
@@ -282,13 +286,13 @@ def _short(value: bytes | None) -> str:
 
 
 def _time(ms: int) -> str:
-    """To the millisecond where it matters."""
+    """Includes milliseconds only if they are not zero."""
     moment = datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{moment}.{ms % 1000:03d}Z" if ms % 1000 else f"{moment}Z"
 
 
 def _ahead(due_ms: int) -> str:
-    """How long it is until then, in two units at most; nothing when it has passed."""
+    """The time until then in at most two units; empty if it has passed."""
     left = due_ms - time.time_ns() // 1_000_000
     parts = []
     for unit, length in _UNITS:

@@ -25,7 +25,7 @@ def serve(
         typer.Option(
             metavar="HOST:PORT",
             envvar="REDIS_LEDGER_HTTP_ADVERTISED",
-            help="The address that lists of brokers show, if others do not reach this broker by that of --http.",
+            help="The REST address to publish to other brokers and the console, if it differs from --http.",
         ),
     ] = None,
     kafka: serve_options.Kafka = serve_options.KAFKA,
@@ -39,7 +39,7 @@ def serve(
     ] = "info",
     log_format: Annotated[
         Literal["json", "text"],
-        typer.Option(envvar="REDIS_LEDGER_LOG_FORMAT", help="One JSON object a line, or text to read."),
+        typer.Option(envvar="REDIS_LEDGER_LOG_FORMAT", help="json: one object per line."),
     ] = "json",
     set_: serve_options.Set = None,
     allow_anonymous: serve_options.AllowAnonymous = False,
@@ -47,8 +47,8 @@ def serve(
 ) -> None:
     """Run a broker.
 
-    Prints one line, "ready http=... kafka=... redis=...", when it can serve.  SIGTERM drains it: exit code 0.  What
-    keeps it from starting is told in one sentence: exit code 2.
+    Prints "ready http=... kafka=... redis=..." when it accepts requests.  SIGTERM drains the broker (exit code 0).  If
+    the broker cannot start, it prints the reason (exit code 2).
     """
     logs.configure(log_level, shape=log_format, whole_process=True)
     try:
@@ -86,7 +86,7 @@ def _run(
     kafka_addresses = listeners(kafka, kafka_advertised)
     if brokers > 1 and (http_advertised is not None or kafka_advertised is not None or any(kafka_addresses)):
         raise Refusal(
-            "--http-advertised, --kafka-advertised and names of Kafka listeners are one broker's: leave --brokers at 1."
+            "--http-advertised, --kafka-advertised and named Kafka listeners apply to one broker: use --brokers 1."
         )
     reached = None
     if http_advertised is not None:
@@ -99,12 +99,12 @@ def _run(
     if config.offload_home:
         opened(config.offload_home)  # raises Refusal
     for sentence in environment.without_effect(os.environ, serve_options.overrides(settings)):
-        logs.get().warning("a setting is without effect", reason=sentence)
+        logs.get().warning("a setting has no effect", reason=sentence)
     url = redis_url.given(redis, os.environ)
-    # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
+    # Child processes read the file themselves, so that the URL stays out of their environment.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
 
-    # Most of a start goes into these: what was refused above is told without them.
+    # These imports take most of the start-up time: validate the options first.
     import uvloop
 
     from redis_ledger.app.process import broker_process, supervisor
@@ -115,7 +115,7 @@ def _run(
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
-            # Held here as well, so that a broker that dies alone does not take the server with it.
+            # The parent holds a reference too, so that the embedded server survives the last child.
             await broker_process.attach(stack, options, os.environ, broker_process.Trouble())
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += ["--allow-anonymous"] if allow_anonymous else []

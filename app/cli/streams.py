@@ -1,4 +1,4 @@
-"""`redis-ledger import`: a plain Redis stream into a topic, each entry once, with its groups."""
+"""`redis-ledger import`: copies a Redis stream and its consumer groups to a topic, exactly once."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ WAIT_S = 0.5
 
 
 def import_(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The key of the stream.")],
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where its entries go; made if it is not there.")],
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Key of the stream.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Target topic; created if it does not exist.")],
     redis: Annotated[
         str | None,
         typer.Option(
             metavar="URL", envvar="REDIS_LEDGER_IMPORT_REDIS_URL", show_envvar=True,
-            help="The Redis that has the stream.",
+            help="Redis with the stream.",
         ),
     ] = None,
-    key_field: Annotated[str | None, typer.Option(help="The field that is the record's key.")] = None,
+    key_field: Annotated[str | None, typer.Option(help="Field with the record key.")] = None,
     value_field: Annotated[
-        str | None, typer.Option(help="The field that is the value, as it is; without it all fields as JSON.")
+        str | None, typer.Option(help="Field with the value; default: all fields as JSON.")
     ] = None,
-    groups: Annotated[bool, typer.Option(help="Make a subscription for each group, where that stands.")] = True,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the stream.")] = False,
+    groups: Annotated[bool, typer.Option(help="Create a subscription for each group, at its position.")] = True,
+    follow: Annotated[bool, typer.Option("--follow", help="Continue with new entries.")] = False,
     url: Url = URL,
 ) -> None:  # fmt: skip
-    """Carry a plain Redis stream and its groups over, exactly once.
+    """Copy a Redis stream and its consumer groups, exactly once.
 
-    Killed and run again it goes on; nothing is doubled. A password of Redis belongs into the environment.
+    An interrupted import continues where it stopped, without duplicates. Put a Redis password into the environment.
     """
     with reporting(False, url):
         if not redis:
-            raise Refusal("Say where the stream is: --redis redis://HOST:PORT, or REDIS_LEDGER_IMPORT_REDIS_URL.")
+            raise Refusal("Give the Redis of the stream: --redis redis://HOST:PORT, or REDIS_LEDGER_IMPORT_REDIS_URL.")
         asyncio.run(_import(stream, topic, redis, key_field, value_field, groups, follow, url))
 
 
@@ -56,7 +56,7 @@ async def _import(
         async with AsyncClient(url.split(","), token_file=token.file()) as client:
             stream = Stream(store, name)
             if not await stream.exists():
-                raise Refusal(f"{name!r} is no stream of that Redis; check its key.")
+                raise Refusal(f"{name!r} is not a stream in that Redis; check the key.")
             lacking = missing_field(await stream.after(NEVER), shape)
             if lacking is not None:
                 raise Refusal(f"The entries of {name!r} have no field {lacking!r}.")

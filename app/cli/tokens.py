@@ -18,24 +18,24 @@ from redis_ledger.auth.tokens import Stored
 
 tokens = group("Create, list and revoke API tokens.")
 
-Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Whose it is, as in User:ada; ada is the same.")]
+Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada.")]
 
 
 @tokens.command()
 def create(
     principal: Principal,
-    super_: Annotated[bool, typer.Option("--super", help="Allow the principal everything, by rules.")] = False,
+    super_: Annotated[bool, typer.Option("--super", help="Add ACLs that allow the principal everything.")] = False,
     expires_after: Annotated[
         str | None,
-        typer.Option(metavar="DURATION", help="It counts so long: 90d, P90D, or ms; else until revoked."),
+        typer.Option(metavar="DURATION", help="Lifetime: 90d, P90D, or ms; default: until revoked."),
     ] = None,
-    note: Annotated[str, typer.Option(help="What it is for.")] = "",
+    note: Annotated[str, typer.Option(help="Purpose of the token.")] = "",
     data_dir: DataDir = DATA_DIR,
     redis: Redis = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Create a token, and print it once: only its SHA-256 is kept."""
+    """Create a token and print it once; only its SHA-256 is stored."""
 
     async def act(desk: RedisAccess) -> tuple[str, str]:
         id, text = await desk.security.create_token(whose, expires_ms=expires_ms, note=note)
@@ -53,7 +53,7 @@ def create(
         document({"id": id, "principal": whose, "expires_ms": expires_ms, "note": note, "token": text})
     else:
         typer.echo(text)  # alone on stdout, so that it can go into a file
-        typer.echo(f"It is {whose}'s. Keep it: nobody can show it again.", err=True)
+        typer.echo(f"Token of {whose}. Store it: it cannot be shown again.", err=True)
 
 
 @tokens.command("list")
@@ -73,13 +73,13 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
 
 @tokens.command()
 def revoke(
-    id: Annotated[str, typer.Argument(metavar="ID", help="As `tokens list` shows it.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id from `tokens list`.")],
     data_dir: DataDir = DATA_DIR,
     redis: Redis = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Revoke a token; brokers refuse it within two seconds."""
+    """Revoke a token; brokers reject it within two seconds."""
 
     async def act(desk: RedisAccess) -> Stored:
         row = await desk.security.revoke_token(id)

@@ -11,16 +11,16 @@ from redis_ledger.app.cli.output import URL, Json, Url, connected, counted, docu
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.client.models import PartitionState, Topic
 
-topics = group("Create, list, describe, grow and delete topics.")
+topics = group("Create, list, describe, alter and delete topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
-Retention = Annotated[int | None, typer.Option(min=-1, help="Records older than this are trimmed; -1 keeps them.")]
-Bytes = Annotated[int | None, typer.Option(min=-1, help="Payload bytes kept per partition; -1 is no limit.")]
+Retention = Annotated[int | None, typer.Option(min=-1, help="Retention time; -1: no limit.")]
+Bytes = Annotated[int | None, typer.Option(min=-1, help="Retained bytes per partition; -1: no limit.")]
 Acknowledged = Annotated[
     bool | None,
     typer.Option(
         "--retention-acknowledged/--no-retention-acknowledged",
-        help="Both trim only what every subscription has acknowledged.",
+        help="Trim only records that every subscription has acknowledged.",
     ),
 ]
 
@@ -28,7 +28,7 @@ Acknowledged = Annotated[
 @topics.command()
 def create(
     name: Name,
-    partitions: Annotated[int | None, typer.Option(min=1, help="The broker's setting, when not given.")] = None,
+    partitions: Annotated[int | None, typer.Option(min=1, help="Default: the broker setting num_partitions.")] = None,
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
     retention_acknowledged: Acknowledged = None,
@@ -55,7 +55,7 @@ def list_(url: Url = URL, json: Json = False) -> None:
 
 @topics.command()
 def describe(name: Name, url: Url = URL, json: Json = False) -> None:
-    """Show a topic and each of its partitions."""
+    """Show a topic and its partitions."""
     with connected(url, json) as client:
         found = client.topics.describe(name)
         if json:
@@ -73,18 +73,18 @@ def describe(name: Name, url: Url = URL, json: Json = False) -> None:
 @topics.command()
 def grow(
     name: Name,
-    partitions: Annotated[int | None, typer.Option(min=1, help="More than there are now.")] = None,
+    partitions: Annotated[int | None, typer.Option(min=1, help="New number of partitions; it can only grow.")] = None,
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
     retention_acknowledged: Acknowledged = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Give a topic more partitions, or other settings."""
+    """Increase the partitions or change the settings of a topic."""
     with reporting(json):
         settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
         if partitions is None and settings is None:
-            raise Refusal("Nothing to change; give --partitions or an option of --retention.")
+            raise Refusal("Give --partitions or a retention option.")
     with connected(url, json) as client:
         _show(client.topics.grow(name, partitions, settings), json)
 
@@ -92,15 +92,15 @@ def grow(
 @topics.command()
 def delete(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Delete a topic with all its records and subscriptions."""
+    """Delete a topic, its records and subscriptions."""
     with reporting(json):
         if not yes and not typer.get_text_stream("stdin").isatty():
-            raise Refusal(f"Deleting {name!r} cannot be undone; say --yes where nobody can be asked.")
-    if not yes and not typer.confirm(f"Delete {name!r} with all its records and subscriptions?", err=True):
+            raise Refusal(f"Deleting {name!r} cannot be undone; use --yes if stdin is not a terminal.")
+    if not yes and not typer.confirm(f"Delete {name!r}, its records and subscriptions?", err=True):
         raise typer.Exit(1)
     with connected(url, json) as client:
         client.topics.delete(name)

@@ -15,7 +15,7 @@ from redis_ledger.client.models import TransactionStatus
 
 txns = group("List, show, commit and abort transactions.")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Like 3-17.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="For example 3-17.")]
 
 
 class Status(StrEnum):
@@ -28,9 +28,9 @@ class Status(StrEnum):
 
 @txns.command("list")
 def list_(
-    status: Annotated[Status | None, typer.Option(help="Only those in this status.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only transactions with this status.")] = None,
     min_age: Annotated[
-        str, typer.Option(metavar="DURATION", help="Only those begun at least so long ago: 30s, 5m, PT1H, or ms.")
+        str, typer.Option(metavar="DURATION", help="Only transactions at least this old: 30s, 5m, PT1H, or ms.")
     ] = "0",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     url: Url = URL,
@@ -64,7 +64,7 @@ def list_(
 
 @txns.command()
 def show(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Show one transaction and who takes part in it."""
+    """Show a transaction and its participants."""
     with connected(url, json) as client:
         txn = client.transactions.get(id)
         if json:
@@ -74,19 +74,19 @@ def show(id: Id, url: Url = URL, json: Json = False) -> None:
         rows = [("partition", p.topic, str(p.partition), "") for p in txn.partitions]
         rows += [("acknowledgement", s.topic, str(s.partition), s.subscription) for s in txn.subscriptions]
         if rows:
-            table(["takes part", "topic", "partition", "subscription"], rows)
+            table(["participant", "topic", "partition", "subscription"], rows)
 
 
 @txns.command()
 def commit(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Commit an open transaction. One that is committed already answers the same."""
+    """Commit an open transaction; idempotent."""
     with connected(url, json) as client:
         _ended(client.transactions.commit(id), json)
 
 
 @txns.command()
 def abort(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Abort an open transaction. One that is aborted already answers the same."""
+    """Abort an open transaction; idempotent."""
     with connected(url, json) as client:
         _ended(client.transactions.abort(id), json)
 

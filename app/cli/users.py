@@ -1,7 +1,7 @@
-"""`redis-ledger users`: add, list and remove the users of Kafka clients (brokers with auth_required).
+"""`redis-ledger users`: add, list and remove SCRAM users.
 
-Talks to Redis itself.  Passwords come from a prompt or, where nobody can be asked, from the first line of stdin: an
-argument could be read by everybody on the machine.
+Accesses Redis directly.  Passwords are read from a prompt or from the first line of stdin: other users of the machine
+can see arguments.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from redis_ledger.app.cli.output import Json, document, group, reporting, table
 from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, run
 from redis_ledger.app.cli.serve_options import DATA_DIR
 
-users = group("Add, list and remove users of Kafka clients.")
+users = group("Add, list and remove SCRAM users.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 
 
 @users.command()
 def add(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
-    """Add a user, or give one another password."""
+    """Add a user or change the password."""
     with reporting(json):
         password = _password(name)
 
@@ -35,7 +35,7 @@ def add(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set
     if json:
         document({"user": name, "new": is_new})
     else:
-        typer.echo(f"Added {name}." if is_new else f"Changed the password of {name}.")
+        typer.echo(f"Added user {name}." if is_new else f"Changed the password of {name}.")
 
 
 @users.command("list")
@@ -52,7 +52,7 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
 
 @users.command()
 def remove(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
-    """Remove a user; brokers close the connections it has."""
+    """Remove a user; brokers close its connections."""
 
     async def act(desk: RedisAccess) -> None:
         await desk.users.remove(name)
@@ -63,7 +63,7 @@ def remove(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: 
     if json:
         document({"removed": name})
     else:
-        typer.echo(f"Removed {name}.")
+        typer.echo(f"Removed user {name}.")
 
 
 def _password(name: str) -> str:

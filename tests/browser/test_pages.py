@@ -22,10 +22,10 @@ NAMES = {
     "group": "Group reports",
     "subscription": "Subscription billing",
     "packing": "Subscription packing",
-    "scheduled": "Scheduled",
-    "scheduled mail": "Scheduled in mail",
+    "scheduled": "Scheduled records",
+    "scheduled mail": "Scheduled records of mail",
     "brokers": "Brokers and Redis",
-    "access": "Users and rules",
+    "access": "Access control",
     "nothing": "There is nothing at this path",
 }
 
@@ -112,12 +112,12 @@ def test_one_can_skip_to_the_page(open_shop, look):
 def test_nothing_is_there_yet_and_the_pages_say_what_to_do(empty_shop, look):
     looker = look(empty_shop, width=390)
     for path, said in {
-        "": "serves an empty log: make a topic, or produce to one",
-        "/topics": "There are no topics that you may see. Make one here",
-        "/transactions": "None is open",
-        "/groups": "REST and SDK consumers make one on a topic",
+        "": "serves no topics yet. Create a topic, or produce to one",
+        "/topics": "No topics that you may describe. Create one here",
+        "/transactions": "No open transactions",
+        "/groups": "REST and SDK consumers create them on a topic",
         "/scheduled": "No scheduled records",
-        "/access": "There are no rules",
+        "/access": "No ACLs",
     }.items():
         page = looker.go(path)
         page.get_by_text(said).first.wait_for()

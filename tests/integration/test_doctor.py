@@ -200,5 +200,5 @@ def test_for_people_it_is_a_table(tmp_path: Path) -> None:
         app, ["doctor", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0", "--kafka", "off"]
     )
     assert ran.exit_code == 0
-    assert "what to do" in ran.stdout
+    assert "action" in ran.stdout
     assert "server binary" in ran.stdout

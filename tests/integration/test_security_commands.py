@@ -16,7 +16,7 @@ async def test_a_token_is_printed_once_and_counts_until_it_is_revoked(redis_url,
     there = ("--redis", redis_url, "--set", f"prefix={prefix}")
     made = run("tokens", "create", "ada", "--note", "laptop", *there)
     token = made.out.strip()
-    assert (made.code, made.err) == (0, "It is User:ada's. Keep it: nobody can show it again.\n")
+    assert (made.code, made.err) == (0, "Token of User:ada. Store it: it cannot be shown again.\n")
     async with one(redis_url, prefix, auth_required=True) as broker:
         assert broker.security.principal_of(token) == "User:ada"
         assert not broker.security.allows(Caller("User:ada", ""), Op.READ, Resource.TOPIC, "t")
@@ -49,7 +49,7 @@ async def test_rules_are_added_listed_and_removed(redis_url, prefix):
     refused = run(*words, *there)
     assert (refused.code, refused.out) == (1, "")
     assert "WRITE cannot be allowed on a GROUP" in refused.err
-    assert run("acls", "add", "ada", "--allow", "READ,write", "--topic", "orders-*", *there).out == "Added 2 rules.\n"
+    assert run("acls", "add", "ada", "--allow", "READ,write", "--topic", "orders-*", *there).out == "Added 2 ACLs.\n"
     assert run("acls", "add", "*", "--deny", "ALL", "--topic", "secret", *there).out == "Added 1 rule.\n"
     async with one(redis_url, prefix, auth_required=True) as broker:
         assert broker.security.allows(Caller("User:ada", ""), Op.WRITE, Resource.TOPIC, "orders-eu")
@@ -81,8 +81,8 @@ async def test_what_is_done_on_the_machine_stands_in_the_audit(redis_url, prefix
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("acls", "add", "ada", "--allow", "FLY", "--topic", "t"), "'FLY' is no operation"),
-        (("acls", "add", "ada", "--allow", "READ"), "Say what is allowed and where"),
+        (("acls", "add", "ada", "--allow", "FLY", "--topic", "t"), "'FLY' is not an operation"),
+        (("acls", "add", "ada", "--allow", "READ"), "Give operations and resources"),
         (("tokens", "create", "ada", "--expires-after", "soon"), "--expires-after"),
     ],
 )
@@ -115,7 +115,7 @@ def test_commands_show_the_token_of_the_environment_or_of_a_file(tmp_path):
         refused = run("topics", "create", "t", *there)
         assert (refused.code, refused.out) == (1, "")
         assert "asks who is calling" in refused.err
-        assert refused.err.endswith("Commands send what --token-file names, or REDIS_LEDGER_TOKEN is.\n")
+        assert refused.err.endswith("Set REDIS_LEDGER_TOKEN or use --token-file.\n")
         assert run("topics", "list", *there, REDIS_LEDGER_TOKEN="rl_wrong").code == 1
         # Then only the last is served
         assert run("topics", "create", "t", *there, "--token-file", first).code == 0

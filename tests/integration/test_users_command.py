@@ -25,7 +25,7 @@ def users(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
 async def test_users_are_added_listed_and_removed(redis_url, prefix):
     there = ("--redis", redis_url, "--set", f"prefix={prefix}")
     added = users("add", "ada", *there, given="one\n")
-    assert (added.code, added.out) == (0, "Added ada.\n")
+    assert (added.code, added.out) == (0, "Added user ada.\n")
     assert users("add", "ada", *there, given="two").out == "Changed the password of ada.\n"
     listed = users("list", "--json", *there)
     assert json.loads(listed.out) == {"user": "ada", "mechanisms": ["SCRAM-SHA-256", "SCRAM-SHA-512"]}

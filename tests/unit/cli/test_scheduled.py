@@ -65,7 +65,7 @@ def test_a_record_is_created_with_its_repetition(stub):
 
 def test_a_record_that_was_due_already_says_where_it_went(stub):
     assert run("scheduled", "create", "orders", "v", "--deliver-at", "5").out == (
-        "It was due already: partition 0, offset 7.\n"
+        "Already due, delivered at: partition 0, offset 7.\n"
     )
 
 
@@ -115,7 +115,7 @@ def test_what_waits_is_counted_drawn_indexed_and_cleared(stub, waits):
     assert json.loads(run("scheduled", "histogram", "orders", "--bins", "1", "--json").out)["records"] == 3
     assert run("scheduled", "rebuild", "orders").out == "orders: 3 entries in the index\n"
     assert run("scheduled", "clear", "orders", "--yes").out == "Cancelled 3 records.\n"
-    assert run("scheduled", "histogram", "orders").out == "Nothing waits in orders.\n"
+    assert run("scheduled", "histogram", "orders").out == "No scheduled records in orders.\n"
 
 
 def test_a_bar_is_as_long_as_its_share_and_there_is_one_wherever_there_is_something():
