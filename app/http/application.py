@@ -1,7 +1,7 @@
-"""The HTTP application: FastAPI around a broker, with the hot operations in front of it.
+"""The HTTP application: FastAPI around a broker, with a fast path for hot operations.
 
-app = create_app(broker)                  somebody else opens and closes the broker
-app = create_app(open_broker)             an async function that opens one; closed again at shutdown
+app = create_app(broker)                  the caller opens and closes the broker
+app = create_app(open_broker)             an async function opens the broker; the app closes it at shutdown
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ async def openapi_json(request: HttpRequest) -> HttpResponse:
 
 @site.get("/docs", requires=PUBLIC, answers={200: str})
 async def docs_page(request: HttpRequest) -> HttpResponse:
-    """This document, for people."""
+    """This document as a page."""
     return HttpResponse(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8", [*docs.HEADERS])
 
 
@@ -87,7 +87,7 @@ async def root(request: HttpRequest) -> HttpResponse:
 _PAGES = tuple(site.operations)
 
 
-# Made when somebody asks: a start should not wait for them, and serving not for the first who does.
+# Built on first use in a thread, so that neither the start nor other requests wait.
 @cache
 def _openapi() -> dict[str, Any]:
     return document(OPERATIONS)
@@ -104,7 +104,7 @@ def _docs() -> bytes:
 
 
 def create_app(broker: Broker | OpenBroker) -> FastPath:
-    """The ASGI application; it keeps no state besides the broker."""
+    """The ASGI application; stateless apart from the broker."""
     services = Services()
     if isinstance(broker, Broker) or not callable(broker):
         services.broker = broker
@@ -114,7 +114,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
         if services.has_broker:
             yield
             return
-        assert callable(broker), f"{broker!r} neither is a broker nor opens one"
+        assert callable(broker), f"{broker!r} is neither a broker nor a function that opens one"
         opened = await broker()
         services.broker = opened
         try:
@@ -128,7 +128,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
         title="redis-ledger", version=VERSION, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    app.openapi = _openapi  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
+    app.openapi = _openapi  # type: ignore[method-assign]  # FastAPI's documented way to replace the document
     for operation in (*OPERATIONS, *_PAGES):
         path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
         app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
@@ -140,7 +140,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
 
 
 class _Shape(Convertor[str]):
-    """A path parameter in Starlette's router, as the front sees it too."""
+    """A path parameter in Starlette's router, with the pattern of the fast path."""
 
     def convert(self, value: str) -> str:
         return value
@@ -165,7 +165,7 @@ class _Endpoint:
 
 
 class _Problem(Response):
-    """An answer of ours where Starlette wants a Response."""
+    """An HttpResponse as a Starlette Response."""
 
     def __init__(self, answer: HttpResponse) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ _SHAPES = tuple((operation.method, pattern(operation.path)) for operation in (*O
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
-    """Starlette found no route, or none for the method."""
+    """404 or 405: Starlette found no route for the path or the method."""
     path = request.scope["path"]
     allowed = sorted({method for method, shape in _SHAPES if shape.match(path)})
     if allowed:

@@ -1,12 +1,12 @@
-"""Who a request comes from: its bearer token, or the certificate its connection was opened with.
+"""Authentication of HTTP requests: bearer token or client certificate.
 
     Authorization: Bearer rl_...      an API token, or the bootstrap token      ─▶ broker.security
     Authorization: Bearer a.b.c       a JSON Web Token, where jwt_jwks is set   ─▶ broker.security.jwts
     no such header                    the principal of the client certificate, if there is one
 
-A token wins over a certificate: a proxy may have one of its own.  What a header came to is remembered until it expires
-or anything changes, so a request on the hot path pays one look into a dict.  A token in the query would end up in logs
-and histories, so it is not read there.
+A token takes precedence over a certificate, which may be a proxy's.  The result is cached per header until it expires
+or any credential changes, so the hot path costs one dict lookup.  Tokens in the query string are rejected: they
+would end up in logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.errors import Unauthenticated
 if TYPE_CHECKING:
     from redis_ledger.broker.broker import Broker
 
-PEER = "redis_ledger.principal"  # in the scope: whom the client's certificate names
+PEER = "redis_ledger.principal"  # key in the ASGI scope: principal of the client certificate
 REMEMBERED_MAX = 10_000
 HEADER_BYTES_MAX = 8_192
 _IN_QUERY = re.compile(rb"(?:\A|&)(?:access_token|token|bearer|api_key|authorization)=", re.IGNORECASE)
@@ -29,14 +29,14 @@ _HOW = 'Send a valid API token or JWT as "Authorization: Bearer ...".'
 
 
 class Authenticator:
-    """What this process remembers of the headers it saw."""
+    """Authenticates requests and caches the results per Authorization header."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[Caller, int]] = {}  # raw header → who, and when that ends (ms; 0: never)
+        self._known: dict[bytes, tuple[Caller, int]] = {}  # header → caller, expiry (ms; 0: never)
         self._generation = -1
 
     def remembered(self, broker: Broker, scope: Scope) -> Caller | None:
-        """Whose the request is, if its header was seen before and still counts."""
+        """The cached caller; None if it is not cached or has expired."""
         if broker.security.generation != self._generation:
             return None
         given: bytes | None = None
@@ -66,7 +66,7 @@ class Authenticator:
             peer = scope.get(PEER)
             if isinstance(peer, str) and peer:
                 return Caller(peer, host)
-            raise Unauthenticated(_why_none(scope["query_string"]))
+            raise Unauthenticated(_missing_token(scope["query_string"]))
         security = broker.security
         if security.generation != self._generation:
             self._known.clear()
@@ -81,7 +81,7 @@ class Authenticator:
 
 
 def address_of(scope: Scope) -> str:
-    """Of the connection; "" where it has none, as a Unix socket."""
+    """The client address; empty for a Unix socket."""
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -90,14 +90,14 @@ async def _identify(broker: Broker, header: bytes) -> tuple[str, int]:
     scheme, _, text = header.decode("latin-1").partition(" ")
     token = text.strip()
     if scheme.lower() != "bearer" or not token or len(header) > HEADER_BYTES_MAX:
-        raise Unauthenticated(f"The header authorization is no bearer token that can be read. {_HOW}")
+        raise Unauthenticated(f"The Authorization header is not a valid bearer token. {_HOW}")
     jwts = broker.security.jwts
     if jwts is not None and token.count(".") == 2:
         return await jwts.identify(token)
     return await broker.security.recognize(token)
 
 
-def _why_none(query: bytes) -> str:
+def _missing_token(query: bytes) -> str:
     if _IN_QUERY.search(query):
         return f"A token in the query is not accepted: queries end up in logs. {_HOW}"
-    return f"This broker asks who is calling. {_HOW}"
+    return f"Authentication is required. {_HOW}"

@@ -1,15 +1,14 @@
-"""What an HTTP connection may cost while it has not asked anything yet: uvicorn and its parser bound neither.
+"""Limits of HTTP connections, which uvicorn does not have.
 
-    first  asked within idle_s of its opening                                                      else closed
-    head   whole within head_s of its first byte, of HEAD_BYTES_MAX, with HEADERS_MAX headers     else 408, 431
-    body   whole within body_s, and a second more for each BODY_BYTES_PER_S that have come        else closed
-    answer read by the client within DEAF_S_MAX                                                    else closed
-    known  by a certificate until that ends                                                        then closed
+    first request  within idle_s of the connection                                              else closed
+    head           within head_s of its first byte, HEAD_BYTES_MAX bytes, HEADERS_MAX headers   else 408, 431
+    body           within body_s, plus one second per BODY_BYTES_PER_S received                 else closed
+    response       read by the client within DEAF_S_MAX                                         else closed
+    certificate    until it expires                                                             then closed
 
-Above connections_max a connection is closed as soon as it asks for anything but /livez: a full broker is not ready, but
-whoever restarts what does not live would cut all others off.  One look a second at all connections, so a request costs
-two looks at the clock.  A TLS client on a plain port is told apart by its first byte, so that the log can say what is
-wrong.
+Above connections_max a connection may only request /livez: an overloaded broker is not ready, but a failed liveness
+probe would restart it and disconnect all other clients.  Connections are checked once per second, so a request costs
+two reads of the clock.  A TLS client on a plain-text port is detected by its first byte, for the log.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ HEADERS_MAX = 100
 BODY_BYTES_PER_S = 10_000
 DEAF_S_MAX = 60.0
 LOOK_EVERY_S = 1.0
-SPARE_CONNECTIONS = 32  # above connections_max, for /livez; those above these are closed unheard
+SPARE_CONNECTIONS = 32  # above connections_max, for /livez; further connections are closed at once
 LIVE = b"/livez"
 TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
 
@@ -45,14 +44,14 @@ _limited_log = RateLimitedLog()
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: for answers that are not read.  named_by: whom the certificate of a connection names."""
+    """memory: for unread responses.  named_by: maps a client certificate to its principal."""
 
-    idle_s: float = 75.0  # of a connection that has not asked anything yet: pools and browsers open some ahead
+    idle_s: float = 75.0  # before the first request: pools and browsers open connections in advance
     head_s: float = 10.0
     body_s: float = 30.0
     connections_max: int = 10_000
     memory: ClientMemory = field(default_factory=lambda: ClientMemory(Config().client_bytes_max))
-    unpacked: ClientMemory | None = None  # for what is unpacked for answers
+    unpacked: ClientMemory | None = None  # for decompressed records in responses
     named_by: Callable[[Any], Named | None] | None = None
 
     @classmethod
@@ -71,21 +70,21 @@ class Limits:
 
 
 class _Refused(Exception):
-    """A head that is refused."""
+    """The request head is rejected."""
 
 
 class GuardedProtocol(CorkedProtocol):
-    """HTTP within limits."""
+    """uvicorn's HTTP protocol with limits."""
 
     def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._limits = limits
         self._named: Named | None = None
-        self._since = 0.0  # when the request that is not whole yet began; 0: there is none
-        self._fed = 0  # bytes of it, and of what came with its beginning
+        self._since = 0.0  # start of the incomplete request; 0: none
+        self._fed = 0  # bytes received of it
         self._deaf_since = self._closing_since = 0.0
         self._is_aborted = False
-        self._slow_since = 0.0  # when an answer in pieces was first not read at once
+        self._slow_since = 0.0  # since when the client lags behind a chunked response
         self.unread = limits.memory.lease()
         self._refused: tuple[int, str] | None = None
         self._is_spare = False
@@ -98,7 +97,7 @@ class GuardedProtocol(CorkedProtocol):
         above = len(self.connections) - self._limits.connections_max
         if above > 0:
             self._is_spare = True
-            _limited_log.warning("no more HTTP connections are taken", open=len(self.connections))
+            _limited_log.warning("too many HTTP connections", open=len(self.connections))
         if above > SPARE_CONNECTIONS:
             metrics.http_refused.inc()
             transport.close()
@@ -107,7 +106,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
-            self._close("it speaks TLS, and this port does not; give the client http, or the broker a certificate")
+            self._close("TLS handshake on a plain-text port; use http, or configure tls_certificate")
             return
         if self._since and self._fed:
             self._fed += len(data)
@@ -120,7 +119,7 @@ class GuardedProtocol(CorkedProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._slow_since = self._slow_since if self._is_answering() else 0.0
-        if not self._since:  # behind another one in the same piece
+        if not self._since:  # pipelined behind another request
             self._since, self._fed = self.loop.time(), 1
         if self._named is not None and not self._is_over():
             scope: Any = self.scope
@@ -162,43 +161,43 @@ class GuardedProtocol(CorkedProtocol):
         self.unread.hold(0)
 
     def send_400_response(self, msg: str) -> None:
-        """Instead of uvicorn's: a problem, as all errors are."""
+        """Sends problem details instead of uvicorn's text."""
         if self.transport.is_closing():
             return
-        status, detail = self._refused or (400, "This is not a request of HTTP/1.1; nothing was done.")
+        status, detail = self._refused or (400, "Not a valid HTTP/1.1 request.")
         self._answer(status, detail)
 
     def look(self, now: float) -> None:
-        """Ends what has taken too long."""
+        """Closes the connection if it exceeds a limit."""
         if self.transport.is_closing():
-            # It stays open until the client has read the answer.
+            # It stays open until the client has read the response.
             self._closing_since = self._closing_since or now
             if now - (self._deaf_since or self._closing_since) > DEAF_S_MAX and not self._is_aborted:
-                self._close("the client does not read its answer")
+                self._close("the client does not read the response")
             return
         if self._deaf_since:
             self.unread.hold(self.transport.get_write_buffer_size())
         if self._deaf_since and now - self._deaf_since > DEAF_S_MAX:
-            self._close("the client does not read its answer")
+            self._close("the client does not read the response")
         elif self._is_over() and not self._is_answering():
-            self.transport.close()  # a client that has another certificate shows it on the next one
+            self.transport.close()  # the client reconnects with its new certificate
         elif self._since and not self.flow.read_paused:
             took = now - self._since
             if not self._has_head():
                 if took > self._limits.head_s and self._fed:
-                    self._answer(408, "The request's headers did not arrive in time; send it whole.")
+                    self._answer(408, "The request headers did not arrive in time.")
                 elif took > self._limits.idle_s:
                     self.transport.close()
             elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
-                self._close("half a body came and the rest did not")
+                self._close("the request body did not arrive in time")
 
     def unread_s(self, now: float) -> float:
-        """How long the client has not read its answer, all of it where that is sent in pieces; 0 when it has."""
+        """Seconds since the client stopped reading its response; 0 if it has read it."""
         since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
         return now - since if since and not self._is_aborted else 0.0
 
     def half_s(self, now: float) -> float:
-        """How long the rest of a body has been waited for."""
+        """Seconds since the start of an incomplete request body; 0 if there is none."""
         is_half = self._since and not self.flow.read_paused and self._has_head() and not self.transport.is_closing()
         return now - self._since if is_half else 0.0
 
@@ -210,7 +209,7 @@ class GuardedProtocol(CorkedProtocol):
         self._close(reason)
 
     def _is_over(self) -> bool:
-        """Whether the certificate by which the client is known has ended."""
+        """Whether the client certificate has expired."""
         return self._named is not None and time.time() >= self._named.until_s
 
     def _is_answering(self) -> bool:
@@ -222,7 +221,7 @@ class GuardedProtocol(CorkedProtocol):
         return cycle is not None and cycle.scope is self.scope
 
     def _answer(self, status: int, detail: str) -> None:
-        """A problem, and the end of the connection.  What is being answered already is not written into."""
+        """Sends a problem and closes the connection; sends nothing into a response in progress."""
         self._tell(detail)
         if not self._is_answering():
             kind = RequestTooLarge if status == 431 else InvalidRequest
@@ -258,17 +257,17 @@ async def look_after(connections: Iterable[Any], memory: ClientMemory, unpacked:
             connection.look(now)
         for each in (memory, unpacked):
             for connection in () if each is None else each.too_slow(connections, now):
-                connection.give_up("the client does not read its answer while others wait for the memory")
+                connection.give_up("the client does not read the response while others wait for memory")
         if memory.refused > refused:
             _close_slow_senders(connections, memory, now)
         refused = memory.refused
 
 
 def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
-    """Those whose bodies have been coming for the longest, until an eighth of the memory will be free."""
+    """Closes the connections with the oldest incomplete bodies until an eighth of the memory is free."""
     missing = memory.bytes_max // 8
     for connection in sorted(connections, key=lambda each: each.half_s(now), reverse=True):
         if missing <= 0 or connection.half_s(now) < UNREAD_S_MAX:
             return
         missing -= connection.half_bytes
-        connection.give_up("half a body came while others need its memory")
+        connection.give_up("the request body is incomplete while others wait for memory")

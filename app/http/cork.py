@@ -1,8 +1,6 @@
-"""One write for an answer's head and body.  uvicorn writes them one after the other: two system calls for a small
-answer, which is a third of what serving it costs.
+"""Writes head and body of a response together: uvicorn uses two system calls, a third of the cost of a small response.
 
-A head is held until the next write and leaves with it; if nothing follows (HEAD, 204, an event-loop turn has gone by)
-it leaves alone.
+The head is held until the next write; without one (HEAD, 204) it is sent in the next iteration of the event loop.
 """
 
 from __future__ import annotations
@@ -12,11 +10,11 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-JOINED_BYTES_MAX = 65_536  # a larger body is handed over beside its head, not copied behind it
+JOINED_BYTES_MAX = 65_536  # larger bodies are passed to writelines instead of copied
 
 
 class Corked:
-    """A transport that holds the head of an answer back for a moment; everything else is the transport's own."""
+    """A transport that delays the head of a response; delegates everything else."""
 
     __slots__ = ("_head", "_loop", "_transport")
 
@@ -35,15 +33,15 @@ class Corked:
                 self._transport.write(head + data)
         elif data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 1"):
             self._head = data
-            self._loop.call_soon(self._let_go)
+            self._loop.call_soon(self._flush)
         else:
             self._transport.write(data)
 
     def close(self) -> None:
-        self._let_go()
+        self._flush()
         self._transport.close()
 
-    def _let_go(self) -> None:
+    def _flush(self) -> None:
         if self._head:
             head, self._head = self._head, b""
             self._transport.write(head)
@@ -53,7 +51,7 @@ class Corked:
 
 
 class CorkedProtocol(HttpToolsProtocol):
-    """uvicorn's own HTTP, over a corked transport."""
+    """uvicorn's HTTP protocol over a corked transport."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
-        super().connection_made(Corked(transport))  # type: ignore[arg-type]  # it quacks
+        super().connection_made(Corked(transport))  # type: ignore[arg-type]  # duck typing

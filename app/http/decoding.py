@@ -1,7 +1,7 @@
-"""What a request carries, as the typed value that an endpoint takes; or what is wrong with it.
+"""Decoding of bodies and queries to the types that endpoints declare.
 
-body    JSON as the endpoint's type, or bytes of another content type where the endpoint reads them itself
-query   each parameter at most once, by the rules of the same kind of type
+body    JSON, or the raw bytes of another content type if the endpoint accepts them
+query   each parameter at most once
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
 from redis_ledger.errors import InvalidJson, InvalidRequest, LedgerError
 
 QUERY_BYTES_MAX = 8_192
-LOOKED_AT_BYTES = 1 << 20  # of a body that cannot be decoded, to say whether it nests too deep
-_FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # what curl -d and fetch() say when not told
+LOOKED_AT_BYTES = 1 << 20  # prefix of an invalid body that is checked for its nesting depth
+_FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # defaults of curl -d and fetch()
 
 
 class BodyReader:
-    """raw: what is not JSON goes to the endpoint as it is.  optional: no body is an empty object."""
+    """raw: passes other content types to the endpoint as bytes.  optional: an empty body is an empty object."""
 
     def __init__(self, kind: type[msgspec.Struct], *, raw: bool, optional: bool) -> None:
         self._kind, self._raw, self._optional = kind, raw, optional
@@ -31,9 +31,9 @@ class BodyReader:
         """Raises InvalidRequest, InvalidJson."""
         is_json = content_type in ("", "application/json") or content_type in _FORGIVEN
         if self._raw and not is_json:
-            return data  # the endpoint looks at the content type itself
+            return data  # the endpoint checks the content type
         if not is_json and not content_type.endswith("+json"):
-            raise InvalidRequest(f"The content type {content_type[:100]!r} cannot be read here; send application/json.")
+            raise InvalidRequest(f"The content type {content_type[:100]!r} is not supported; send application/json.")
         if not data and self._optional:
             data = b"{}"
         try:
@@ -65,9 +65,9 @@ class QueryReader:
             raise InvalidRequest("The query is not valid; percent-encode it as UTF-8.") from None
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise InvalidRequest("A query parameter is there twice; give each at most once.")
+            raise InvalidRequest("A query parameter is repeated; give each at most once.")
         try:
-            return msgspec.convert(found, self._kind, strict=False)  # refuses where a parameter must be given
+            return msgspec.convert(found, self._kind, strict=False)  # fails if a required parameter is missing
         except msgspec.ValidationError as error:
             raise _understood(error, self._kind, "query parameter") from None
 

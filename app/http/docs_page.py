@@ -1,4 +1,4 @@
-"""/docs: the OpenAPI document as one page of plain HTML, which needs no script and no other server."""
+"""/docs: the OpenAPI document as one HTML page, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ details>div{padding:0 0 1rem 1.2rem}table{border-collapse:collapse}td{padding:.1
 
 
 _STYLE_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-# As the console's, for a page that has no script and no form.
+# As the console's policy, without scripts and forms.
 POLICY = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; form-action 'none'; frame-ancestors 'none'; "
     "base-uri 'none'"
@@ -83,7 +83,7 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[
 
 
 def _members(schema: dict[str, Any], schemas: dict[str, Any]) -> list[str]:
-    """A row for each member of a body, and for those of what it holds: records.value."""
+    """A row for each member of a body, and for nested members such as records.value."""
     rows = []
     shape = schemas[schema["$ref"].rpartition("/")[2]]
     for name, member in shape.get("properties", {}).items():
@@ -97,13 +97,13 @@ def _members(schema: dict[str, Any], schemas: dict[str, Any]) -> list[str]:
 
 def _row(name: str, where: str, schema: dict[str, Any], description: str) -> str:
     default = schema.get("default")
-    more = f" Else `{json.dumps(default)}`." if default not in (None, "", []) else ""
+    more = f" Default: `{json.dumps(default)}`." if default not in (None, "", []) else ""
     cells = (f"<code>{escape(name)}</code>", where, escape(_kind(schema)), _inline(description + more))
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """A schema in a few words: integer, earliest or latest, list of string, an object."""
+    """A schema in a few words: integer, earliest or latest, list of string, object."""
     if choices := schema.get("anyOf"):
         return " or ".join(dict.fromkeys(kind for each in choices if (kind := _kind(each)) != "null"))
     if values := schema.get("enum"):

@@ -1,11 +1,11 @@
-"""What went wrong → problem details (RFC 9457), the one shape in which any error leaves over HTTP.
+"""Problem details (RFC 9457): the body of every HTTP error.
 
     {"type": "urn:redis-ledger:problem:sequence_gap", "title": "The sequence number is not the next one",
      "status": 409, "detail": "... Send the missing batch first; nothing was written.",
      "code": "sequence_gap", "retriable": false, "expected": 7}
 
-`code` is made to be compared, `detail` to be read: what happened and what to do.  Whatever was not foreseen becomes
-internal_error; its trace goes to the log and never to the caller.
+`code` is stable and for programs, `detail` for people: the cause and the remedy.  Unexpected exceptions become
+internal_error; the traceback is logged and never sent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PATH = re.compile(r" - at `(.+)`\Z", re.DOTALL)
 
 
 def problem(error: LedgerError, status: int | None = None) -> HttpResponse:
-    """status: where HTTP has a closer one than the error's own."""
+    """status: overrides the error's HTTP status."""
     cls = type(error)
     status = cls.http_status if status is None else status
     body: dict[str, Any] = {
@@ -61,7 +61,7 @@ def problem(error: LedgerError, status: int | None = None) -> HttpResponse:
 
 
 def understood(error: Exception) -> LedgerError | None:
-    """The problem behind an exception of a library, or None if it is nothing the caller did."""
+    """Converts exceptions caused by the request; None for all others."""
     if isinstance(error, LedgerError):
         return error
     if isinstance(error, msgspec.ValidationError):
@@ -73,7 +73,7 @@ def understood(error: Exception) -> LedgerError | None:
 
 def unforeseen(error: BaseException, operation: str, **fields: Any) -> HttpResponse:
     logs.get().error("request failed", operation=operation, exc_info=error, **fields)
-    return problem(LedgerError("Something went wrong inside the broker; its log has the details under this operation."))
+    return problem(LedgerError("Internal error; see the broker's log for this operation."))
 
 
 def _sentence(text: str) -> str:
@@ -81,17 +81,17 @@ def _sentence(text: str) -> str:
     found = _PATH.search(text)
     path = found[1].replace("`", "") if found else "$"
     what = (text[: found.start()] if found else text).replace("`", "")
-    what = _CHOICE.sub(r"\1 is not one of its values; /openapi.json lists them", what)
+    what = _CHOICE.sub(r"\1 is not allowed; /openapi.json lists the values", what)
     return f"{path}: {what[:1].lower()}{what[1:300]}."
 
 
 def no_route(path: str) -> HttpResponse:
-    return problem(RouteNotFound(f"There is nothing at {path[:200]!r}. /docs lists all addresses."))
+    return problem(RouteNotFound(f"No resource at {path[:200]!r}. /docs lists the paths."))
 
 
 def wrong_method(method: str, path: str, allowed: list[str]) -> HttpResponse:
     takes = ", ".join(allowed)
-    detail = f"{path[:200]!r} does not take {method[:20]}; it takes {takes}."
+    detail = f"{path[:200]!r} does not support {method[:20]}; it supports {takes}."
     if method == "GET" and path.endswith("/records"):
         detail += " Records are read from one partition: GET /v1/topics/{topic}/partitions/{partition}/records."
     answer = problem(MethodNotAllowed(detail, allowed=allowed))

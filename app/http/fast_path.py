@@ -1,11 +1,10 @@
-"""A front door for the hot operations: bare ASGI straight to the operation, past the framework's own routing.
+"""Fast path: routes hot operations from bare ASGI, without the framework.
 
-    request ─▶ Front ──hot operation──▶ Operation.serve
-                 └────everything else──▶ FastAPI ─▶ Operation.serve
+    request ─▶ FastPath ──hot operation──▶ Operation.serve
+                 └────everything else────▶ FastAPI ─▶ Operation.serve
 
-Both ways end in the same `Operation.serve` of the same table; a test asks both and compares.  Measured with a broker
-that does nothing, uvicorn included, CPU of one worker: a commit 33 µs here and 82 µs through the framework, a small
-execute 42 and 85 µs.
+Both end in the same `Operation.serve`; a test compares them.  Measured with a stub broker, including uvicorn, CPU of
+one worker: a commit takes 33 µs here and 82 µs through the framework, a small execute 42 and 85 µs.
 """
 
 from __future__ import annotations
@@ -23,30 +22,28 @@ from redis_ledger.errors import Forbidden
 _PARAMETER = re.compile(r"\\{(\w+)\\}")
 
 
-# A subscription's name may hold slashes and colons; a transaction's id holds neither, so :commit is never part of it.
+# Subscription names may contain slashes and colons; transaction ids contain neither, so :commit is not part of them.
 ANY = "[^/]+"
 SHAPES = {"name": "(?s:.+)", "id": "[^/:]+"}
 
 
 def pattern(path: str) -> re.Pattern[str]:
-    """What a path such as /v1/transactions/{id}:commit matches."""
+    """The pattern of a path such as /v1/transactions/{id}:commit."""
     shape = _PARAMETER.sub(lambda m: f"(?P<{m[1]}>{SHAPES.get(m[1], ANY)})", re.escape(path))
     return re.compile(shape + r"\Z", re.DOTALL)
 
 
-_CROSS_ORIGIN = problem(
-    Forbidden("A page of another origin asked for this, and may not change anything here. Send a token to be believed.")
-)
+_CROSS_ORIGIN = problem(Forbidden("Cross-origin request denied. Send a bearer token to authenticate it."))
 _REBOUND = problem(
     Forbidden(
-        "Nobody is asked who they are here, so this machine is asked by its own names only: use localhost or an "
-        "address, or turn auth_required on."
+        "Authentication is disabled, so only localhost or an IP address is accepted as Host. Use one of them, or turn "
+        "auth_required on."
     )
 )
 
 
 class FastPath:
-    """The ASGI application.  app: what serves everything that is not hot."""
+    """The ASGI application.  app: serves all other requests."""
 
     def __init__(self, app: Callable[..., object], services: Services, operations: Sequence[Operation]) -> None:
         self._app = app
@@ -78,5 +75,5 @@ class FastPath:
         await self._app(scope, receive, send)  # type: ignore[misc]  # FastAPI's own type is wider than ours
 
     def drain(self) -> None:
-        """Long polls end, /readyz says 503; requests under way go on.  Called when the process is told to stop."""
+        """Ends long polls and makes /readyz return 503; running requests complete.  Called on SIGTERM."""
         self._services.draining.set()

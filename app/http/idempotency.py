@@ -1,10 +1,11 @@
-"""Idempotency-Key around an operation: claim the key, carry the request out once, keep the answer.
+"""Idempotency-Key: claims the key, runs the request once and stores the response.
 
-    answered < 400               kept; a repeat gets it with Idempotent-Replayed: true
-    refused, nothing changed     the key is free again, so that a corrected request may use it
-    anything else                the key is held for the same request, which resumes with the same producer id and nonce
-Errors are never kept.  A caller that repeats a request for a short time only says so (Idempotency-Key-TTL, in seconds):
-the key takes memory of Redis until then.  `redis_ledger.broker.idempotency` has the rest.
+    status < 400                 stored; a repeated request gets it with Idempotent-Replayed: true
+    rejected, nothing changed    the key is released, so that a corrected request may use it
+    anything else                the key stays claimed; a repeated request resumes with the same producer id and nonce
+
+Errors are never stored.  Idempotency-Key-TTL (seconds) shortens the time for which the key occupies memory in Redis.
+See `redis_ledger.broker.idempotency`.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def key_of(request: HttpRequest) -> str | None:
     """Raises InvalidRequest for a time to live without a key."""
     key = request.header(KEY)
     if key is None and request.header(TTL) is not None:
-        raise InvalidRequest("Idempotency-Key-TTL says how long a key is kept; send it with an Idempotency-Key.")
+        raise InvalidRequest("Idempotency-Key-TTL requires an Idempotency-Key.")
     return key
 
 
 def fingerprint(request: HttpRequest, body: bytes) -> bytes:
-    """SHA-256 over what makes two requests the same: method, path, query, content type and body."""
+    """SHA-256 of method, path, query, content type and body."""
     scope = request.scope
     head = (scope["method"], scope["path"], scope["query_string"].decode("latin-1"), request.content_type())
     return hashlib.sha256("\0".join(head).encode() + b"\0" + body).digest()
@@ -42,13 +43,14 @@ def fingerprint(request: HttpRequest, body: bytes) -> bytes:
 async def once(
     request: HttpRequest, key: str, run: Callable[[], Awaitable[HttpResponse]], *, produces: bool = False
 ) -> tuple[HttpResponse, str]:
-    """produces: records may be written, so a producer id must be at hand.
+    """Runs the request once.  produces: the request may write records and needs a producer id.
 
-    Raises what `run` raises, and what claiming raises."""
+    Raises the errors of `run` and of the claim.
+    """
     check_key(key)
     body = await request.body()
     producer_id = await request.broker.producers.ids.allocate_keyed() if produces else None
-    # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
+    # With authentication on, keys are scoped to the principal: no one gets the response of another principal.
     scope = request.caller.principal if request.broker.security.is_on else ""
     claim = await request.broker.idempotency.claim(
         key, fingerprint(request, body), producer_id=producer_id, scope=scope, keep_ms=_ttl_ms(request)
@@ -60,7 +62,7 @@ async def once(
     try:
         answer = await run()
     except BaseException as error:
-        await _give_back(claim, error)
+        await _release(claim, error)
         raise
     try:
         if len(answer.body) > ANSWER_BYTES_MAX:
@@ -68,8 +70,8 @@ async def once(
         else:
             await claim.finish(answer.status, answer.body)
     except Unavailable as error:
-        # The request was carried out, and the caller must hear so; a repeat resumes, or waits for the lease to end.
-        logs.get().warning("answer to an Idempotency-Key not kept", code=error.code, detail=error.detail)
+        # The request succeeded, so return its response; a repeated request resumes or waits for the claim to expire.
+        logs.get().warning("response for an Idempotency-Key not stored", code=error.code, detail=error.detail)
     return answer, "ok"
 
 
@@ -84,18 +86,18 @@ def _ttl_ms(request: HttpRequest) -> int | None:
 
 
 def is_in_doubt(error: BaseException, claim: Claim) -> bool:
-    """Whether the failed request may have changed something."""
+    """Whether the failed request may have changed data."""
     if isinstance(error, (BadRequest, NotFound)):
         return False
     if isinstance(error, StorageFull) and claim.producer_id is None and not claim.resumed:
-        return False  # a step is undone as a whole
+        return False  # a transaction is rolled back as a whole
     if isinstance(error, Conflict):
         return claim.producer_id is not None  # records for several partitions: some may be written
     return not isinstance(error, msgspec.MsgspecError)
 
 
-async def _give_back(claim: Claim, error: BaseException) -> None:
+async def _release(claim: Claim, error: BaseException) -> None:
     try:
         await (claim.suspend() if is_in_doubt(error, claim) else claim.release())
     except Unavailable as lost:
-        logs.get().warning("Idempotency-Key not given back; its lease will run out", code=lost.code, detail=lost.detail)
+        logs.get().warning("Idempotency-Key not released; its claim will expire", code=lost.code, detail=lost.detail)

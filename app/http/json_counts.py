@@ -1,12 +1,11 @@
-"""How much a JSON body lists, counted before it is decoded: a body of 15 MB can hold five million records.
+"""Counts the records of a JSON body before it is decoded: 15 MB can contain five million records.
 
-    few commas ─▶ decoded at once, for what it can list is little
-    many       ─▶ records: walked from one to the next, until there are more than a request may carry
-                  anything else: refused
+    few commas ─▶ decoded directly
+    many       ─▶ records: walked one by one until the limit is exceeded; other bodies: rejected
 
-msgspec builds all objects of a list before it checks how many there are, and blocks the event loop.  So a body
-that may hold too much is walked with its Raw type, which skips a value without making objects of it: decoding one
-element from where the last one ended fails behind it, and the error says where that is.
+msgspec builds all objects of a list before it checks the length, which blocks the event loop.  So large bodies are
+walked with its Raw type, which skips a value without building objects: decoding an element fails at the following one,
+and the error contains the position.
 """
 
 from __future__ import annotations

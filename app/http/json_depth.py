@@ -1,7 +1,7 @@
-"""How deep JSON text nests, in one pass over it, without parsing it.
+"""Nesting depth of JSON text, in one pass and without parsing.
 
 [{"a":[1]}, "]"]  ──only quotes and brackets──▶ [{""[]}"]"]  ──no strings──▶ [{[]}]  ──▶ 1 1 1 0 0 0
-eight brackets at a time: how much deeper is it behind them, and how deep at most within?
+eight brackets at a time, by table: the change of the depth, and the maximum depth within
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BITS = bytes.maketrans(b"[{]}", b"1100")
 
 
 def _deepest(bits: int) -> int:
-    """Of eight brackets, the first in the highest bit; 1 opens."""
+    """The maximum depth within eight brackets: first bracket in the highest bit, 1 is opening."""
     return max(accumulate(1 if bits >> place & 1 else -1 for place in range(7, -1, -1)))
 
 
@@ -27,7 +27,7 @@ _DEEPEST = tuple(map(_deepest, range(256)))
 
 
 def is_too_deep(text: bytes) -> bool:
-    """Whether JSON text nests deeper than DEPTH_MAX.  Text that is not JSON gets some answer, and never an error.
+    """Whether JSON text nests deeper than DEPTH_MAX.  The result for invalid JSON is arbitrary.
 
     Cost: two counts over the text unless it holds more than DEPTH_MAX opening brackets; else three copies of it, and 12
     ns a bracket.
@@ -52,7 +52,7 @@ def is_too_deep(text: bytes) -> bool:
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:
-    """Of about a millisecond's work, so that other threads go on; none ends within an escape."""
+    """Pieces of about one millisecond, so that other threads run; no piece ends within an escape."""
     at = 0
     while at < len(text):
         end = min(at + _PIECE_BYTES, len(text))

@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document, made from the table of operations and the models in `bodies`; nothing is described twice.
+"""The OpenAPI 3.1 document, generated from the table of operations and the schemas.
 
-Every operation names every problem it can answer with: its own, and those that any request can meet.
+Every operation lists all its problems: its own and the common ones.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from redis_ledger.version import VERSION
 REF = "#/components/schemas/{name}"
 PROBLEM_MEDIA = "application/problem+json"
 TAGS = {
-    "topics": "Named logs, cut into partitions.",
+    "topics": "Partitioned logs.",
     "records": "Produce and fetch, as JSON or as record batches.",
-    "scheduled": "Records that are delivered later: look, cancel, move.",
+    "scheduled": "Scheduled records: list, reschedule, cancel.",
     "offload": "Records offloaded to Parquet: plans, segments and manifests.",
-    "subscriptions": "Positions with leases: receive, acknowledge, give back.",
-    "transactions": "Produce and acknowledge together, all or nothing.",
-    "producers": "Ids for idempotent producing.",
-    "quotas": "How much each principal may ask of one broker.",
-    "security": "Rules, tokens, users, and the audit of administrative acts.",
-    "health": "Probes, metrics, and the way in.",
+    "subscriptions": "Cursors with acknowledgements: receive, acknowledge, nack, seek.",
+    "transactions": "Atomic production and acknowledgement.",
+    "producers": "Producer ids for idempotent production.",
+    "quotas": "Limits of principals on each broker.",
+    "security": "ACLs, tokens, users and the audit log.",
+    "health": "Probes, metrics and the entry point.",
 }
 PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "topic": {
@@ -50,12 +50,12 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "example": "billing",
     },
     "scheduled": {
-        "description": "The id of a scheduled record, as scheduling returned it.",
+        "description": "The id of a scheduled record.",
         "schema": {"type": "string", "pattern": r"^[0-9]{1,9}:[0-9]{1,12}\.[0-9]{1,6}$"},
         "example": "0:17.0",
     },
     "token": {
-        "description": "The id of an API token, as it is listed.",
+        "description": "The id of an API token.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 40},
         "example": "4f2a91c07be3",
     },
@@ -65,12 +65,12 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "example": "ada",
     },
     "principal": {
-        "description": "Whose: User:ada; User:* is everybody without a row of their own.",
+        "description": "A principal such as User:ada; User:* is the default.",
         "schema": {"type": "string", "minLength": 6, "maxLength": 255, "pattern": "^User:"},
         "example": "User:ada",
     },
     "id": {
-        "description": "A transaction's id, as begin returned it.",
+        "description": "A transaction id.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,15}$"},
         "example": "3-3821040230400",
     },
@@ -85,7 +85,7 @@ KEY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Makes repeating this request safe: a repeat gets the first answer, with Idempotent-Replayed: true.",
+    "description": "Makes the request idempotent: a repeat gets the stored response, with Idempotent-Replayed: true.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     "example": "7d5f6b1c-step-42",
 }
@@ -93,7 +93,7 @@ TTL_PARAMETER = {
     "name": "Idempotency-Key-TTL",
     "in": "header",
     "required": False,
-    "description": "Seconds for which this request may be repeated, at most idempotency_key_ms, which is the default.",
+    "description": "Lifetime of the key in seconds; default and maximum: idempotency_key_ms.",
     "schema": {"type": "integer", "minimum": 1, "maximum": TTL_S_MAX},
     "example": 90,
 }
@@ -102,16 +102,16 @@ SECURITY = {
     BEARER: {
         "type": "http",
         "scheme": "bearer",
-        "description": "An API token (`rl_...`) or a JSON Web Token, where brokers ask who is calling (auth_required).",
+        "description": "An API token (`rl_...`) or a JSON Web Token, if auth_required is on.",
     }
 }
 INTRO = """\
 A transactional event log on Redis. Records are produced to topics and received through subscriptions; produces and
 acknowledgements in one transaction become visible together or not at all.
 
-Errors are `application/problem+json` (RFC 9457) with a stable `code`; `retriable` tells whether the same request may
-succeed later. Every POST that changes something honours `Idempotency-Key`, but `POST /v1/tokens`: its answer holds a
-secret and is kept nowhere."""
+Errors are `application/problem+json` (RFC 9457) with a stable `code`; `retriable` states whether the same request may
+succeed later. Every POST that changes data supports `Idempotency-Key`, except `POST /v1/tokens`, whose response
+contains a secret and is not stored."""
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _models(operations: Iterable[Operation]) -> list[Any]:
 
 
 def _mend(components: dict[str, Any]) -> None:
-    """What msgspec cannot know: bytes are base64 in JSON, and keys of `offsets` are numbers written as text."""
+    """Adjusts what msgspec cannot derive."""
     for schema in components.values():
         schema.pop("title", None)
     # Members beyond the standard ones depend on the code.
@@ -240,32 +240,32 @@ def _answers(operation: Operation) -> dict[str, Any]:
             answer["headers"] = {name: _offset_header(text) for name, text in _FETCH_HEADERS.items()}
         if operation.keyed:
             answer.setdefault("headers", {})["Idempotent-Replayed"] = {
-                "description": "true when this is the answer to an earlier request with the same Idempotency-Key.",
+                "description": "true if this is the stored response of an earlier request with the same key.",
                 "schema": {"type": "string", "enum": ["true"]},
             }
         answers[str(status)] = answer
     return answers
 
 
-_ANSWERED = {200: "Done.", 201: "Created.", 204: "Done; there is no body."}
+_ANSWERED = {200: "Done.", 201: "Created.", 204: "Done; no body."}
 _FETCH_HEADERS = {
-    "Redis-Ledger-Next-Offset": "Where to read on.",
-    "Redis-Ledger-Start-Offset": "The first offset there is.",
-    "Redis-Ledger-Stable-Offset": "Everything below is decided.",
-    "Redis-Ledger-End-Offset": "Where the next record goes.",
+    "Redis-Ledger-Next-Offset": "Next offset to read.",
+    "Redis-Ledger-Start-Offset": "Log start offset.",
+    "Redis-Ledger-Stable-Offset": "Last stable offset.",
+    "Redis-Ledger-End-Offset": "Log end offset.",
 }
 
 
 def _offset_header(text: str) -> dict[str, Any]:
     return {
-        "description": f"{text} With record batches only.",
+        "description": f"{text} Only for record batches.",
         "required": False,
         "schema": {"type": "integer", "minimum": 0},
     }
 
 
 def problems_of(operation: Operation) -> list[type[LedgerError]]:
-    """Every problem an operation may answer with, without repeats."""
+    """All problems of an operation, without duplicates."""
     found = [*operation.errors, *ANY_ERRORS]
     if "{topic}" in operation.path:
         found.append(errors.InvalidTopicName)

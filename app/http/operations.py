@@ -1,15 +1,14 @@
-"""The table of operations: an endpoint is declared once, and routing, decoding, errors, idempotency, metrics and the
-OpenAPI document all follow from that declaration.
+"""The table of operations: routing, decoding, errors, idempotency, metrics and the OpenAPI document derive from it.
 
-    @routes.post("/v1/transactions/{id}:commit", errors=(AlreadyAborted,), keyed=True)
-    async def commit(call: Call, id: str, body: Commit) -> Ended:
+@routes.post("/v1/transactions/{id}:commit", errors=(AlreadyAborted,), keyed=True)
+async def commit(call: Call, id: str, body: Commit) -> Ended:
 
-    path parameters    by name, as text
-    body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
-    query: FetchQuery  the query, decoded by the same model rules
-    -> Ended           the answer's body, sent with `status`; None is 204; an Answer is sent as it is
-    needs=(...)        what the caller must be allowed, see `app/http/authorization.py`; checked first
-    act="topic.create" an administrative act, which the audit notes: done, or refused
+path parameters    by name, as text
+body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
+query: FetchQuery  the query, decoded by the same model rules
+-> Ended           the response body, sent with `status`; None is 204; an HttpResponse is sent unchanged
+requires=(...)     permissions, see `app/http/authorization.py`; checked first
+act="topic.create" an administrative action; the audit log records success and failure
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ from redis_ledger.telemetry import logs, metrics, tracing
 from redis_ledger.telemetry.series import HistogramSeries
 
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
-# What is only noted when it is done to somebody else's.
+# Recorded in the audit log only for transactions of other principals.
 OWN_ACTS = frozenset(("transaction.abort", "transaction.commit"))
-# What writes records of its own: an Idempotency-Key comes with a producer id then.
+# Operations that write records: their Idempotency-Key includes a producer id.
 PRODUCES = frozenset(("produce", "schedule"))
 _NO_CONTENT = HttpResponse(204)
-UNKNOWN = "unknown"  # the operation of a request that never got to one
-# What naming a transaction can come to.
+UNKNOWN = "unknown"  # the operation label of requests without a route
+# Errors of operations on a transaction.
 TRANSACTION_ERRORS = (
     TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
     TransactionTimedOut, TransactionAbortOnly,
@@ -73,19 +72,19 @@ TRANSACTION_ERRORS = (
 
 
 def count_unrouted(outcome: str) -> None:
-    """Counts a request that was answered before any operation was asked."""
+    """Counts a request that reached no operation."""
     metrics.http_requests.labels(UNKNOWN, outcome).inc()
 
 
 class LoggedRequest(NamedTuple):
-    """A request as the log sees it."""
+    """The context of a request in log lines."""
 
     operation: Operation
     request: HttpRequest
     parameters: PathParameters
 
     def resources(self) -> dict[str, str]:
-        """What the request names: topic, partition, subscription, txn."""
+        """The resources of the request: topic, partition, subscription, txn."""
         found = dict(self.parameters)
         if (name := found.pop("name", None)) is not None:
             found["subscription"] = name
@@ -109,8 +108,13 @@ _logged_request = cast(
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """answers: status → body type (None: no body).  raw: the body may also be record batches.  keyed: it honours
-    Idempotency-Key.  hot: served ahead of the framework (see fastpath)."""
+    """An operation.
+
+    answers  status → body type (None: no body)
+    raw      the body may also be record batches
+    keyed    supports Idempotency-Key
+    hot      served by the fast path
+    """
 
     method: str
     path: str
@@ -187,7 +191,7 @@ class Operation:
                 request.end()
 
     async def _traced(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
-        """As `_answer`, in a span of the caller's trace."""
+        """Runs `_answer` in a span of the client's trace."""
         given = dict(request.scope["headers"])
         context = tracing.context_of(*(given.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS))
         facts = {"http.request.method": self.method, "http.route": self.path, "redis_ledger.operation": self.id}
@@ -202,7 +206,7 @@ class Operation:
         return answer, outcome
 
     async def _answer(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
-        """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
+        """The response, and the outcome for metrics.  Raises only ClientGone and CancelledError."""
         scope = request.scope
         try:
             broker = request.services.broker
@@ -220,16 +224,16 @@ class Operation:
             return errors.problem(error), error.code
         except (ClientGone, asyncio.CancelledError):
             raise
-        except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
+        except Exception as error:  # noqa: BLE001 - an unhandled exception would drop the connection
             known = errors.understood(error)
             if known is None:
                 return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
             return errors.problem(known), known.code
 
     async def _within_quota(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
-        """Refused before the body is read, and paid for by what was read and answered.  Raises QuotaExceeded."""
+        """Checks the quota before the body is read; charges the bytes read and sent.  Raises QuotaExceeded."""
         quotas, principal = request.broker.quotas, request.caller.principal
-        # What is not read is not paid for: else who only says that much will come locks out everybody it is one of.
+        # Charge bytes read, not declared: a false Content-Length would exhaust the quota of all users of the principal.
         declared = min(request.declared_bytes(), request.config.body_bytes_max)
         quotas.admit(principal, bytes_in=declared)
         answered = 0
@@ -237,13 +241,13 @@ class Operation:
             answer, outcome = await self._once(request, parameters)
             answered = len(answer.body) or answer.chunks_bytes
         finally:
-            # What was decoded for the answer is paid for already.
+            # Bytes decoded for the response are already charged.
             bytes_out = max(answered - request.decoded_bytes, 0)
             quotas.charge(principal, bytes_in=max(request.body_bytes - declared, 0), bytes_out=bytes_out)
         return answer, outcome
 
     async def _once(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
-        """Raises whatever the endpoint raises."""
+        """Raises the errors of the endpoint."""
         if self.keyed and (key := idempotency.key_of(request)) is not None:
             return await idempotency.once(
                 request,
@@ -254,7 +258,7 @@ class Operation:
         return await self.run(request, parameters), "ok"
 
     async def run(self, request: HttpRequest, parameters: PathParameters) -> HttpResponse:
-        """Raises whatever the endpoint raises."""
+        """Raises the errors of the endpoint."""
         arguments: dict[str, Any] = dict(parameters)
         if self.body is not None:
             data = await request.body()
@@ -264,7 +268,7 @@ class Operation:
         if self.query is not None:
             arguments["query"] = self._query.read(request.scope["query_string"])
         elif request.scope["query_string"] and self.tag != "health":
-            raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
+            raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; remove the query.")
         result = await self.endpoint(request, **arguments)
         if self._is_noted(request):
             await request.broker.audit.note(
@@ -282,7 +286,7 @@ class Operation:
 
 
 class Routes:
-    """The operations of one router, in the order they were declared."""
+    """The operations of one router, in order."""
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
@@ -319,7 +323,7 @@ class Routes:
         requires: tuple[Requirement, ...] | None = None,
         act: str = "",
     ) -> Callable[[Endpoint], Endpoint]:
-        assert requires is not None, f"{method} {path} does not declare what a caller needs"
+        assert requires is not None, f"{method} {path} does not declare its requirements"
 
         def declare(endpoint: Endpoint) -> Endpoint:
             hints = typing.get_type_hints(endpoint)

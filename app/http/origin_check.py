@@ -1,12 +1,11 @@
-"""What a web page of somebody else makes a browser send: it may not change anything here, nor pass for one of ours.
+"""Protection against cross-site request forgery and DNS rebinding.
 
-A browser adds what it has to any request, whoever wrote the page: a client certificate, a password it remembers, or the
-mere place in a network where nobody is asked who they are.  It also says where the request comes from, and a page
-cannot change that.  A bearer token is not among what it adds by itself, so a request with one was meant.
+A browser attaches ambient credentials to cross-site requests: client certificates, saved passwords, access to a network
+without authentication.  It also sends the origin in headers that a page cannot change.  A bearer token is never
+attached automatically, so requests with one are allowed.
 
-    is_cross_origin   another origin asks for a change
-    is_rebound   a page's own name was made to point at this machine (DNS rebinding), so that the browser takes what is
-                 here for the page's own; where everybody is let in, only names that are this machine's will do
+    is_cross_origin  a state-changing request from another origin
+    is_rebound       a loopback connection with a foreign host name in Host; checked while authentication is off
 Source: the Fetch standard (Sec-Fetch-Site, Origin); OWASP, "Cross-Site Request Forgery Prevention".
 """
 
@@ -17,13 +16,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
-OWN = (b"same-origin", b"none")  # none: typed in, or not from a page at all
+OWN = (b"same-origin", b"none")  # none: entered by the user, or not from a page
 HOST_BYTES_MAX = 300
 Headers = Iterable[tuple[bytes, bytes]]
 
 
 def is_cross_origin(method: str, headers: Headers, scheme: str = "http") -> bool:
-    """Whether the request would change something for a page of another origin.  A proxy may end TLS before us."""
+    """Whether a state-changing request comes from another origin.  A proxy may terminate TLS."""
     if method in SAFE:
         return False
     site = origin = None
@@ -44,7 +43,7 @@ def is_cross_origin(method: str, headers: Headers, scheme: str = "http") -> bool
 
 
 def is_rebound(address: str, headers: Headers) -> bool:
-    """address: where the connection ended here.  Whether that is a loopback address and the Host another's name."""
+    """Whether the local address of the connection is loopback and Host is neither localhost nor an IP address."""
     if not _is_loopback(address):
         return False
     return not all(len(value) <= HOST_BYTES_MAX and _is_here(value) for name, value in headers if name == b"host")
@@ -60,7 +59,7 @@ def _is_loopback(address: str) -> bool:
 
 @lru_cache(256)
 def _is_here(host: bytes) -> bool:
-    """An address is nobody's to rename."""
+    """Whether Host is localhost or an IP address."""
     text = host.decode("latin-1").lower()
     name = text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0]
     if name == "localhost" or name.endswith(".localhost"):

@@ -22,10 +22,10 @@ from redis_ledger.app.http.fast_path import FastPath
 from redis_ledger.app.process.tls import CLOSING_S_MAX, HANDSHAKE_S_MAX
 
 BACKLOG = 4_096
-KEEP_ALIVE_S = 75  # longer than usual client pools keep a connection, so that it is the client who closes it
+KEEP_ALIVE_S = 75  # longer than common client pools, so that the client closes the connection
 
 
-logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what clients do wrong is told by the guard, in our form
+logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # connection_limits logs client errors
 
 
 class _Server(uvicorn.Server):
@@ -33,7 +33,7 @@ class _Server(uvicorn.Server):
     limits = Limits()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """uvicorn's, which does not know of limits for a TLS handshake."""
+        """uvicorn's startup, with time limits for TLS handshakes."""
         await super().startup(sockets=[])
         self.started = False
         handshake_s, closing_s = (None, None) if self.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
@@ -48,13 +48,17 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals belong to the process, which may run more than this server."""
+        """Leaves signals to the process."""
         yield
 
 
 class HttpServer:
-    """drain_s: how long requests under way may take to finish at stop().  listening: a socket that is bound already.
-    tls: https is spoken, and nothing else."""
+    """The HTTP server.
+
+    drain_s    time for running requests at stop()
+    listening  a bound socket
+    tls        serve https only
+    """
 
     def __init__(
         self,
@@ -72,7 +76,7 @@ class HttpServer:
             app, loop="none", http=GuardedProtocol, ws="none", lifespan="on", log_config=None, access_log=False,
             server_header=False, date_header=True, backlog=BACKLOG, timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=drain_s,
-            proxy_headers=False,  # X-Forwarded-For is whatever its sender likes; rules go by the address
+            proxy_headers=False,  # clients can forge X-Forwarded-For; ACLs use the connection's address
         )  # fmt: skip
         self._server = _Server(config)
         self._server.tls = tls
@@ -83,7 +87,7 @@ class HttpServer:
         self.address = ""
 
     async def start(self) -> None:
-        """Raises OSError if the address cannot be listened on, and whatever opening the broker raises."""
+        """Raises OSError if it cannot listen, and the errors of opening the broker."""
         listening = self._listening or self._listen()
         host, port = listening.getsockname()[:2]
         self.address = f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
@@ -92,7 +96,7 @@ class HttpServer:
             done, _ = await asyncio.wait((self._task,), timeout=0.01)
             if done:
                 self._task.result()
-                raise RuntimeError("the HTTP server ended before it had started; the log says why")
+                raise RuntimeError("the HTTP server stopped during start-up; see the log")
         limits = self._server.limits
         self._watch = asyncio.create_task(
             look_after(self._server.server_state.connections, limits.memory, limits.unpacked), name="http guard"

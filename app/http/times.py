@@ -1,9 +1,9 @@
-"""Times and durations as people write them → milliseconds.
+"""Parses times and durations to milliseconds.
 
     1795943400000   "2026-11-29T09:10:00Z"   "2026-11-29T10:10+01:00"     a moment, in ms since 1970 UTC
     5000            "5s"   "2h"   "PT5S"   "P1DT12H"                        a duration, in ms
 
-Fractions of a millisecond are rounded up: what is to be delivered at a moment must not be there before.
+Fractions of a millisecond are rounded up, so that no record is delivered early.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS_MAX = 16
 
 
 def moment_ms(given: int | str, where: str, error: Callable[[str], Exception] = InvalidDelay) -> int:
-    """where: what is being read, for the error."""
+    """where: the field or option, for the error message."""
     try:
         ms = _number(given)
         ms = delivery_headers.moment_ms(str(given)) if ms is None else ms
@@ -25,7 +25,7 @@ def moment_ms(given: int | str, where: str, error: Callable[[str], Exception] = 
         ms = -1
     if not 0 <= ms <= delivery_headers.LATEST_MS:
         raise error(
-            f"{where}: {str(given)[:64]!r} is not a time that can be kept to; write it with its zone, as "
+            f"{where}: {str(given)[:64]!r} is not a valid time; use ISO 8601 with a zone, as "
             "2027-01-31T09:00:00Z, or in milliseconds since 1970."
         )
     return ms
@@ -39,8 +39,7 @@ def duration_ms(given: int | str, where: str, error: Callable[[str], Exception] 
         ms = -1
     if not 0 <= ms <= delivery_headers.LATEST_MS:
         raise error(
-            f"{where}: {str(given)[:64]!r} is not a duration that can be waited for; write it as 5s, 2h, PT5S or "
-            "P1DT12H, or in milliseconds."
+            f"{where}: {str(given)[:64]!r} is not a valid duration; use 5s, 2h, PT5S or P1DT12H, or in milliseconds."
         )
     return ms
 

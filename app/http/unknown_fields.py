@@ -1,8 +1,8 @@
-"""A field that a request must not have, and the one that was probably meant.
+"""Errors for unknown fields, with a suggestion.
 
     {"records": [{"vaule": 1}]}    $.records[0]: unknown field vaule; did you mean value?
 
-msgspec names the place; the type at that place has the fields to choose from.
+msgspec reports the path; the type at that path has the candidates.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import inspect
 
 from redis_ledger.errors import InvalidRequest
 
-LISTED_MAX = 10  # more fields than that are looked up rather than read in a sentence
-NAME_MAX = 100  # characters of the unknown name that are repeated
+LISTED_MAX = 10  # longer lists are left out of the message
+NAME_MAX = 100  # characters of the unknown name in the message
 _SAID = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(\$[^`]*)`)?\Z", re.DOTALL)
 _INDEX = re.compile(r"\[\d+\]")
 _STEP = re.compile(r"\.(\w+)|\[\.\.\.\]")
@@ -26,7 +26,7 @@ def refusal(said: str, kind: type, what: str) -> InvalidRequest | None:
     """said: msgspec's message.  kind: what the request was decoded as.  what: "field" or "query parameter".
     None: the message is about something else.
 
-    The fact `unknown_field` is for clients: a newer one leaves out what a broker does not know.
+    `unknown_field` is for clients: a newer client omits fields that an older broker does not support.
     """
     found = _SAID.match(said)
     if found is None:

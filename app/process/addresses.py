@@ -1,4 +1,4 @@
-"""Addresses: HOST:PORT on the command line, the listening socket it stands for, and Redis URLs as they may be shown."""
+"""Addresses: HOST:PORT options, listening sockets, and Redis URLs without secrets."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class HostPort(NamedTuple):
         host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
         if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
             raise Refusal(
-                f"{option} {text!r} is not HOST:PORT: write for instance 127.0.0.1:8080, or port 0 for any free one."
+                f"{option} {text!r} is not HOST:PORT: for example 127.0.0.1:8080, or port 0 for any free port."
             )
         return cls(host, int(port))
 
     def check_reachable(self, option: str) -> HostPort:
-        """One that others are told names a host and a port.  Raises Refusal."""
+        """An advertised address needs a host and a port.  Raises Refusal."""
         if self.port == 0 or self.host in ("0.0.0.0", "::", "0"):
-            raise Refusal(f"{option} {self} is no address to go to: give the name or IP, and the port, that reach it.")
+            raise Refusal(f"{option} {self} cannot be advertised: give a reachable host name or IP address and port.")
         return self
 
     def __str__(self) -> str:
@@ -45,8 +45,7 @@ class HostPort(NamedTuple):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it: 127.0.0.0/8, ::1, or a name that stands for nothing else.  What cannot be
-    resolved is not."""
+    """Whether the host resolves to loopback addresses only; False if it cannot be resolved."""
     try:
         found = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError:
@@ -55,17 +54,16 @@ def is_loopback(host: str) -> bool:
 
 
 def check_not_open(address: HostPort, option: str) -> None:
-    """For a broker that asks nobody who they are.  Raises Refusal."""
+    """For brokers without authentication: the address must be loopback.  Raises Refusal."""
     if not is_loopback(address.host):
         raise Refusal(
-            f"{option} {address} is reached by other machines, and this broker asks nobody who they are: turn "
-            "auth_required on (docs/howto/secure.md), listen on 127.0.0.1, or say --allow-anonymous if everybody may "
-            "do everything."
+            f"Other machines can reach {option} {address}, and authentication is disabled: turn auth_required on "
+            "(docs/howto/secure.md), listen on 127.0.0.1, or use --allow-anonymous to allow everyone everything."
         )
 
 
 def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
-    """A bound socket and where it really is, which matters for port 0.  Raises Refusal."""
+    """A bound socket and its address with the actual port.  Raises Refusal."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, where = found[0]
@@ -79,7 +77,7 @@ def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
             raise
     except OSError as error:
         why = {
-            errno.EADDRINUSE: "it is in use: stop what listens there, or choose another port (0 takes any free one)",
+            errno.EADDRINUSE: "it is in use: stop the other process, or choose another port (0: any free port)",
             errno.EACCES: "that port needs privileges: choose one from 1024 up",
             errno.EADDRNOTAVAIL: "this machine has no such address: choose 127.0.0.1 or 0.0.0.0",
         }.get(error.errno or 0, f"{error.strerror}: choose another address")

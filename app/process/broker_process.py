@@ -3,8 +3,7 @@
     start   embedded server (or --redis)  →  store  →  what Redis must be like  →  broker  →  HTTP  →  the ready line
     drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
 
-Each step is undone in reverse order, whichever of them fails and whenever SIGTERM comes; both doors drain at once, so
-that a client of one that takes its time does not keep the other open.
+The steps are undone in reverse order on failure and on SIGTERM; the HTTP and Kafka listeners drain concurrently.
 """
 
 from __future__ import annotations
@@ -50,8 +49,12 @@ _log = logs.get()
 
 @dataclass(frozen=True)
 class Options:
-    """redis_url None: an embedded server in data_dir.  http_advertised: where others reach it, if that is
-    not the address it is bound to.  kafka: listeners by name; none: Kafka clients are not served."""
+    """Options of a broker process.
+
+    redis_url        None: the embedded server in data_dir
+    http_advertised  the published REST address, if it differs from the bound one
+    kafka            listeners by name
+    """
 
     data_dir: Path
     http: HostPort
@@ -68,7 +71,7 @@ def say_ready(line: str) -> None:
 
 
 class Trouble:
-    """What keeps the embedded server from working, for those who refuse writes because of it; "" is nothing."""
+    """The problem of the embedded server that blocks writes; empty if there is none."""
 
     def __init__(self) -> None:
         self.sentence = ""
@@ -87,14 +90,14 @@ class Trouble:
 async def attach(
     stack: AsyncExitStack, options: Options, environ: Mapping[str, str], trouble: Trouble
 ) -> Embedded | None:
-    """The embedded server, unless a Redis is named; it is watched, and released when the stack unwinds."""
+    """The embedded server, watched and released by the stack; None with an external Redis."""
     if options.redis_url is not None:
         return None
     joining = asyncio.create_task(asyncio.to_thread(Embedded.attach, options.data_dir, options.durability, environ))
     try:
         embedded = await asyncio.shield(joining)
     except asyncio.CancelledError:
-        # A thread cannot be cancelled; what it joins after all has to be left again.
+        # A thread cannot be cancelled: wait for it and release the server.
         await asyncio.to_thread((await joining).release)
         raise
     stack.push_async_callback(asyncio.to_thread, embedded.release)
@@ -108,7 +111,7 @@ async def _checked(store: Store, options: Options, embedded: Embedded | None) ->
     data_dir = None if embedded is None else embedded.data_dir
     report = await checked(store, options.durability, data_dir)
     if embedded is None and not store.admission.cluster_id:
-        # A broker that runs, and knew this Redis before it was emptied, has noticed by then.
+        # Gives a running broker time to detect that this Redis was emptied.
         await asyncio.sleep(CLAIM_S)
         report = await checked(store, options.durability, data_dir)
     return report
@@ -118,7 +121,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
     """Runs until cancelled, then drains.  Raises Refusal if it cannot start."""
     malloc.return_large_blocks()
     async with AsyncExitStack() as stack:
-        # The port first: it is the cheapest to find taken.
+        # Bind first: it is the cheapest check.
         bound, http = listen(options.http, "--http")
         stack.callback(bound.close)
         kafka = {}
@@ -145,7 +148,9 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             raise Refusal(trouble.sentence or str(unsuitable)) from unsuitable
         trouble.bars(store.admission.bar)
         for warning in report.warnings:
-            _log.warning("Redis may not keep the promise", reason=str(warning), durability=report.durability)
+            _log.warning(
+                "Redis may not provide the requested durability", reason=str(warning), durability=report.durability
+            )
         if options.config.otel_enabled:
             try:
                 tracing.enable(broker=reached)
@@ -188,14 +193,14 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         _keep_startup_out_of_gc()
         say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()
-        raise Refusal("The HTTP server ended by itself: its own message stands above.")
+        raise Refusal("The HTTP server stopped; see the log.")
 
 
 async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
-    """Runs the work; SIGTERM, SIGINT and, if wanted, the end of stdin cancel it, and it then drains.
+    """Runs the work; SIGTERM, SIGINT and optionally the end of stdin cancel it, which drains the broker.
 
-    A second signal ends the process at once.  The end of stdin is no signal: a parent that terminates this process and
-    closes its stdin means one stop, and the drain stops the embedded server.
+    A second signal ends the process at once.  The end of stdin does not count as a signal: a parent that terminates
+    this process also closes its stdin.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.create_task(work(), name="serve")
@@ -205,13 +210,13 @@ async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit
         nonlocal stopping
         if not stopping:
             stopping = True
-            _log.info("told to stop", reason=reason)
+            _log.info("stopping", reason=reason)
             task.cancel()
 
     def on_signal(name: str) -> None:
         nonlocal signalled
         if signalled:
-            _log.warning("told to stop twice, not draining any longer")
+            _log.warning("second signal, exiting without draining")
             os._exit(1)
         signalled = True
         stop(name)
@@ -233,7 +238,7 @@ async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit
 
 
 async def _drain(stops: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Raises what the first that failed has raised, when all are done."""
+    """Waits for all; raises the first error."""
     for outcome in await asyncio.gather(*(stop() for stop in stops), return_exceptions=True):
         if outcome is not None:
             raise outcome
@@ -245,7 +250,7 @@ async def _cancel(task: asyncio.Task[None]) -> None:
 
 
 def _keep_startup_out_of_gc() -> None:
-    """Modules, routes and schemas live as long as the process; the collector need not look at them again and again."""
+    """Excludes modules, routes and schemas, which live as long as the process, from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

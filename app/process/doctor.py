@@ -1,8 +1,8 @@
-"""What is wrong with this set-up, and what to do about it.
+"""The checks of `redis-ledger doctor`.
 
-Every finding is one of three: fine, a warning (it works, but), a problem (`serve` will refuse, or lose data).  Looking
-changes nothing, but for one key that is written to Redis and deleted again, and one file in the home of history in
-Parquet: no server is started, no directory made.
+A finding is fine, a warning (it works with restrictions) or a problem (`serve` would not start, or data could be lost).
+The checks start no server and create no directory; they write and delete one key in Redis and one file in the offload
+home.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from redis_ledger.store.store import Store
 Level = Literal["fine", "warning", "problem"]
 FREE_BYTES_MIN = 1 << 30
 OPEN_FILES_MIN = 4_096
-# Variables that commands read besides the settings, without their prefix.
+# Environment variables other than settings, without the prefix.
 OF_COMMANDS = (
     "REDIS_URL", "REDIS_URL_FILE", "IMPORT_REDIS_URL", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
     "KAFKA_ADVERTISED", "DURABILITY", "LOG_LEVEL", "LOG_FORMAT", "URL", "TOKEN", "TOKEN_FILE", "CERT_FILE", "KEY_FILE",
@@ -52,7 +52,7 @@ OF_COMMANDS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """subject: what was looked at.  cure: what to do; empty when all is fine."""
+    """subject: what was checked.  cure: the suggested fix; empty if fine."""
 
     subject: str
     level: Level
@@ -64,14 +64,14 @@ class Finding:
 
 
 def _problem(subject: str, refusal: Exception, mark: str = ": ") -> Finding:
-    """What would be refused, in the two halves of its sentence."""
+    """Splits the message of an error into finding and fix."""
     seen, _, cure = str(refusal).partition(mark)
     return Finding(subject, "problem", seen, cure[:1].upper() + cure[1:])
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What `serve` would be started with.  redis: its option; the environment may name another Redis."""
+    """The options of `serve`.  redis: the option; the environment may override it."""
 
     data_dir: Path
     http: str
@@ -90,13 +90,13 @@ class Setup:
 
 
 async def examine(setup: Setup) -> AsyncIterator[Finding]:
-    """Findings as they are made, from the ground up."""
+    """Yields findings: machine, settings, storage, ports."""
     for finding in (*_machine(), *_environment(setup)):
         yield finding
     brokers = Brokers(advertised=setup.kafka_advertised is not None)
     async for finding in _storage(setup, brokers):
         yield finding
-    with contextlib.suppress(settings.BadSetting):  # it has been told
+    with contextlib.suppress(settings.BadSetting):  # already reported
         if setup.config.offload_home:
             yield Finding("offload home", *await asyncio.to_thread(offload_home.look, setup.config.offload_home))
     async for finding in _ports(
@@ -111,7 +111,7 @@ def _machine() -> Iterator[Finding]:
     yield Finding("python", "fine", platform.python_version())
     missing = [name for name in ("uvloop", "httptools", "hiredis") if importlib.util.find_spec(name) is None]
     if missing:
-        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "Install redis-ledger again with pip.")
+        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "Reinstall redis-ledger with pip.")
     else:
         yield Finding("packages", "fine", "uvloop, httptools, hiredis")
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -125,27 +125,27 @@ def _environment(setup: Setup) -> Iterator[Finding]:
     try:
         config = setup.config
     except settings.BadSetting as error:
-        yield Finding("settings", "problem", str(error), "Correct it, or leave it out.")
+        yield Finding("settings", "problem", str(error), "Correct or remove it.")
         return
     try:
         if Tls.given(config) is not None:
-            yield Finding("tls", "fine", f"{config.tls_certificate} and its key can be used")
+            yield Finding("tls", "fine", f"{config.tls_certificate} and its key are valid")
     except Refusal as refusal:
         yield _problem("tls", refusal)
     strange = settings.misspelt(setup.environ, *OF_COMMANDS)
     for name, meant in strange.items():
-        yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
+        yield Finding("settings", "warning", f"{name} is unknown", f"Did you mean {meant}?")
     for sentence in settings.without_effect(setup.environ, setup.overrides):
-        yield Finding("settings", "warning", sentence.rstrip("."), "Leave it out.")
+        yield Finding("settings", "warning", sentence.rstrip("."), "Remove it.")
     chosen = [field.name for field in fields(Config) if getattr(config, field.name) != field.default]
-    yield Finding("settings", "fine", f"chosen: {', '.join(chosen)}" if chosen else "all have their defaults")
+    yield Finding("settings", "fine", f"changed: {', '.join(chosen)}" if chosen else "defaults")
 
 
 class Brokers:
     """The brokers of this set-up's Redis: by name, and the ports that their Kafka listeners advertise."""
 
     def __init__(self, *, advertised: bool) -> None:
-        """advertised: ports may be others than those that are bound."""
+        """advertised: advertised ports may differ from bound ports."""
         self.is_known, self.advertised = False, advertised
         self.names: set[str] = set()
         self.kafka_ports: set[int] = set()
@@ -159,9 +159,7 @@ class Brokers:
                     self.kafka_ports.add(int(port))
 
     def stranger(self, where: str) -> Refusal:
-        return Refusal(
-            f"A broker of another Redis or data directory serves at {where}: stop it, or choose another port."
-        )
+        return Refusal(f"A broker of another cluster uses {where}: stop it, or choose another port.")
 
 
 async def _storage(setup: Setup, brokers: Brokers) -> AsyncIterator[Finding]:
@@ -186,21 +184,24 @@ def _data_dir(data_dir: Path) -> Iterator[Finding]:
     path = data_dir.expanduser().resolve()
     place = next(parent for parent in (path, *path.parents) if parent.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        yield Finding("data directory", "problem", f"{place} is not writable", "Name another one with --data-dir.")
+        yield Finding("data directory", "problem", f"{place} is not writable", "Use another directory with --data-dir.")
         return
     if path.exists() and os.listdir(path) and not (path / "brokers").is_dir():
-        yield Finding("data directory", "problem", f"{path} belongs to something else", "Name another with --data-dir.")
+        yield Finding("data directory", "problem", f"{path} contains other files", "Use another one: --data-dir.")
         return
     if (path / CLUSTER_ID).exists() and not (path / "appendonlydir").exists():
-        cure = f"Restore appendonlydir; or, to give up what was acknowledged, delete {path / CLUSTER_ID}."
-        yield Finding("data directory", "problem", f"{path} has lost its data: appendonlydir is gone", cure)
+        cure = f"Restore appendonlydir, or delete {path / CLUSTER_ID} to accept the loss of all data."
+        yield Finding("data directory", "problem", f"{path} has lost its data: appendonlydir is missing", cure)
         return
     free = shutil.disk_usage(place).free
     if free < PROBE_BYTES:
-        yield Finding("data directory", "problem", f"{path}: no space left on the device", "Free space there.")
+        yield Finding("data directory", "problem", f"{path}: no space left on the device", "Free disk space.")
     elif free < FREE_BYTES_MIN:
         yield Finding(
-            "data directory", "warning", f"{path}: {free >> 20} MiB free", "Free space: a full disk stops all writes."
+            "data directory",
+            "warning",
+            f"{path}: {free >> 20} MiB free",
+            "Free disk space; a full disk stops all writes.",
         )
     else:
         yield Finding("data directory", "fine", f"{path}: {free >> 30} GiB free")
@@ -218,22 +219,22 @@ async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Br
     durability, path = setup.durability, None
     if url is None:
         if running is None:
-            yield Finding("redis", "fine", "no embedded server runs now; serve starts one")
+            yield Finding("redis", "fine", "the embedded server is not running; serve starts it")
             return
         path = setup.data_dir.expanduser().resolve()
         found = configured_durability(path)
-        yield Finding("redis", "fine", f"an embedded server runs (process {running}), durability {found}")
+        yield Finding("redis", "fine", f"the embedded server is running (pid {running}), durability {found}")
         if found != durability:
-            cure = f"Start further brokers with --durability {found}, or stop those that run."
-            # serve restarts a server without brokers, and refuses to change one that brokers use.
+            cure = f"Use --durability {found}, or stop the running brokers."
+            # serve restarts a server without brokers, but cannot change one that brokers use.
             level: Level = "problem" if any(living_brokers(path)) else "warning"
-            yield Finding("durability", level, f"it runs with {found}, you ask for {durability}", cure)
+            yield Finding("durability", level, f"running with {found}, requested {durability}", cure)
         url, durability = f"unix://{path}/redis.sock", found
         if (path / "socket-path").exists():
             url = f"unix://{(path / 'socket-path').read_text().strip()}"
     try:
         prefix = setup.config.prefix
-    except settings.BadSetting:  # it has been told
+    except settings.BadSetting:  # already reported
         return
     try:
         store = await redis_url.opened(url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000)
@@ -258,14 +259,14 @@ async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Br
         yield Finding("durability", warning.level, warning.seen, warning.cure)
     if durability == "lossy":
         yield Finding(
-            "durability", "warning", "lossy", "Answered writes may be lost; use --durability disk or process."
+            "durability", "warning", "lossy", "Acknowledged writes may be lost; use --durability disk or process."
         )
     elif not report.warnings:
         yield Finding("durability", "fine", str(report.durability))
 
 
 async def _registered(store: Store) -> dict[str, Any]:
-    """Brokers that have said where they are, by name."""
+    """Registered brokers by name."""
     key = CatalogKeys(store.prefix).addresses
     row = await store.command(b"HGETALL", key, key=key)
     return {name.decode(): json.loads(text) for name, text in zip(row[::2], row[1::2], strict=True)}
@@ -281,7 +282,7 @@ async def _ports(
     setup: Setup,
     found_at: Callable[[HostPort], Awaitable[str | None]],
 ) -> AsyncIterator[Finding]:
-    """found_at: how a broker that serves there is shown, or None."""
+    """found_at: describes the broker of this cluster at an address; None if there is none."""
     try:
         addresses = parse()
     except Refusal as refusal:
@@ -289,11 +290,11 @@ async def _ports(
         return
     for address in addresses:
         try:
-            with contextlib.suppress(settings.BadSetting):  # it has been told
+            with contextlib.suppress(settings.BadSetting):  # already reported
                 if not setup.config.auth_required and not setup.allow_anonymous:
                     check_not_open(address, f"--{name}")
             if (served := await found_at(address)) is not None:
-                yield Finding(name, "fine", f"a broker serves at {served}")
+                yield Finding(name, "fine", f"in use by a broker of this cluster ({served})")
                 continue
             bound, _ = listen(address, f"--{name}")
         except Refusal as refusal:
@@ -304,7 +305,7 @@ async def _ports(
 
 
 async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
-    """Raises Refusal if the broker there is none of this set-up."""
+    """Raises Refusal for a broker of another cluster."""
     for url in (address.url, address.https_url):
         with contextlib.suppress(httpx.HTTPError, ValueError):
             async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
@@ -318,7 +319,7 @@ async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
 
 
 async def _kafka_at(brokers: Brokers, address: HostPort) -> str | None:
-    """What listens there answers ApiVersions as a Kafka broker does.  Raises Refusal if it is none of this set-up."""
+    """Probes with ApiVersions.  Raises Refusal for a broker of another cluster."""
     asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
     for tls in (None, _unchecked()):
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -337,7 +338,7 @@ async def _kafka_at(brokers: Brokers, address: HostPort) -> str | None:
 
 
 def _unchecked() -> ssl.SSLContext:
-    """Our own machine is asked, and by an address that no certificate need name."""
+    """No verification: the address is local and need not be in the certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

@@ -1,7 +1,7 @@
-"""The home of history in Parquet (offload_home), as whoever starts a broker finds it.
+"""Checks of the offload home.
 
-serve     refuses one that no file could be read from: no pyarrow, no such kind of place
-doctor    looks whether it is there, and whether what is written comes back
+serve     fails without pyarrow or with an unsupported URI
+doctor    checks that it exists and that files can be written and read
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Seen(NamedTuple):
 
 
 def absolute(home: str) -> str:
-    """A folder that was given relative to where the command runs; a URI stays as it is."""
+    """The absolute path of a folder; URIs are returned unchanged."""
     return home if not home or "://" in home else os.path.abspath(home)
 
 
 def opened(uri: str) -> ObjectStore:
-    """Raises Refusal where history in Parquet could not be read."""
+    """Raises Refusal if the home cannot be used."""
     try:
         from redis_ledger.offload.object_store import open_home
 
@@ -41,7 +41,7 @@ def opened(uri: str) -> ObjectStore:
 
 
 def look(uri: str) -> Seen:
-    """Leaves it as it was: a small file is written and deleted again."""
+    """Checks the home; writes and deletes a small file."""
     try:
         home = opened(uri)
     except Refusal as refusal:
@@ -49,19 +49,21 @@ def look(uri: str) -> Seen:
         return Seen("problem", str(refusal), cure)
     try:
         if not home.exists():
-            cure = "Mount it, if there is history already; else the first job makes it."
-            return Seen("warning", f"{uri} is not there", cure)
+            cure = "Mount it if it has data; otherwise the first job creates it."
+            return Seen("warning", f"{uri} does not exist", cure)
         home.folders()
     except OSError as error:
-        return Seen("problem", f"{uri} cannot be read: {error}", "Until it can, readers of history are refused.")
+        return Seen(
+            "problem", f"{uri} cannot be read: {error}", "Reads of offloaded records fail until it can be read."
+        )
     trial, content = f"_tmp-doctor-{secrets.token_hex(6)}", b"redis-ledger doctor"
     try:
         home.put(trial, content)
         came_back = home.read(trial)
         home.delete(trial)
     except OSError as error:
-        cure = "Let this user write there: brokers delete what retention takes. Till then the next offload job does."
-        return Seen("warning", f"{uri} can be read, not written: {error}", cure)
+        cure = "Grant write permission: brokers delete expired files. Otherwise the next offload job does."
+        return Seen("warning", f"{uri} is not writable: {error}", cure)
     if came_back != content:
-        return Seen("problem", f"{uri} does not give back what was written there", "Look at what is mounted there.")
-    return Seen("fine", f"{uri} can be read and written")
+        return Seen("problem", f"{uri} returns other data than was written", "Check what is mounted there.")
+    return Seen("fine", f"{uri} is readable and writable")

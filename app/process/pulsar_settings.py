@@ -1,10 +1,9 @@
-"""Pulsar's names for settings of ours, those of its releases and those of PIP-195's first version, misspelt as there;
-and names that were ours once.
+"""Pulsar's names of settings, including misspelled ones of PIP-195, and former names.
 
-delayedDeliveryTickTimeMillis=5        is delayed_delivery_tick_time_ms=5
-enbaleShareDelayedMessageIndex=true    is how it always is: only that value is taken
-delayedDeliveryFixedDelay...=100       is taken and does nothing: serve and doctor say so
-kafka_sasl_enabled=true                is refused: who upgrades with it must not find the door open
+delayedDeliveryTickTimeMillis=5        alias of delayed_delivery_tick_time_ms=5
+enbaleShareDelayedMessageIndex=true    only this value is accepted
+delayedDeliveryFixedDelay...=100       accepted without effect; serve and doctor warn
+kafka_sasl_enabled=true                rejected, so that an upgrade does not disable authentication
 """
 
 from __future__ import annotations
@@ -13,8 +12,12 @@ from typing import NamedTuple
 
 
 class Alias(NamedTuple):
-    """ours: the setting it stands for, "" for none.  only: the value it can have where there is no choice here; `note`
-    then says why.  A note alone: it is without effect, and why."""
+    """An alias.
+
+    ours  our setting; empty if there is none
+    only  the only accepted value
+    note  the reason for `only`, or why the setting has no effect
+    """
 
     name: str
     ours: str = ""
@@ -26,7 +29,7 @@ _STRICT = "nothing is ever delivered early"
 _BUCKETS = "the index is kept in Redis in buckets; there is no tracker in memory"
 _SHARED = "a partition has one index, whatever reads it"
 _LOOKAHEAD = "there is no tracker in memory that would read ahead"
-_SASL = "auth_required has taken its place and closes every door (docs/howto/secure.md)"
+_SASL = "auth_required replaces it for all listeners (docs/howto/secure.md)"
 
 ALIASES = {
     alias.name.lower(): alias
@@ -58,5 +61,5 @@ ALIASES = {
 
 
 def alias_of(name: str) -> Alias | None:
-    """In whatever case it is written."""
+    """Case-insensitive."""
     return ALIASES.get(name.lower())

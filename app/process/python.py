@@ -1,6 +1,6 @@
-"""Starts another process of this package with the same Python and the same code.
+"""Command line and environment of child processes with the same Python and the same code.
 
-`python -m redis_ledger…` alone looks into the current directory first, which may hold another package of that name.
+`python -m` alone would search the current directory first, which may contain another package of the same name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def command(module: str) -> list[str]:
 
 
 def environ(present: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment for it.  A checkout has to be named; what is installed is found."""
+    """The environment of a child process; adds a checkout to PYTHONPATH."""
     if str(ROOT) in (*site.getsitepackages(), site.getusersitepackages()):
         return dict(present)
     paths = [str(ROOT), *filter(None, present.get("PYTHONPATH", "").split(os.pathsep))]

@@ -1,4 +1,4 @@
-"""Whether the Redis of this set-up can be used: the one answer that `serve` and `doctor` both give."""
+"""The check of Redis that `serve` and `doctor` share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redis_ledger.store.suitability import Durability, Problem
 
 
 async def checked(store: Store, durability: Durability, data_dir: Path | None) -> Report:
-    """data_dir: of the embedded server; None: a Redis of the operator's.
+    """data_dir: of the embedded server; None for an external Redis.
 
     Raises UnsuitableRedis, Refusal (the data directory is damaged).
     """
@@ -27,4 +27,4 @@ async def checked(store: Store, durability: Durability, data_dir: Path | None) -
         return await check(store, durability, over)
     except LedgerError as error:
         seen = f"Redis at {store.topology.links()[0].name} cannot be used: {error.detail.rstrip('.')}"
-        raise UnsuitableRedis([Problem("problem", seen, "Look at the server's log.")]) from error
+        raise UnsuitableRedis([Problem("problem", seen, "See the server's log.")]) from error

@@ -1,11 +1,10 @@
-"""Which Redis a command is to use: the option or variable, or a file that holds the URL, so that a password in it is
-neither an argument nor in the environment.
+"""The Redis URL of a command: option, environment variable or file.
 
-    --redis URL                      wins; other users of the machine see it in the process list
-    REDIS_LEDGER_REDIS_URL           the same in the environment, which the processes of the same user can read
-    REDIS_LEDGER_REDIS_URL_FILE      a file whose only line is the URL: what secrets of Docker and Kubernetes are
+    --redis URL                      takes precedence; visible in the process list
+    REDIS_LEDGER_REDIS_URL           visible to processes of the same user
+    REDIS_LEDGER_REDIS_URL_FILE      a file with the URL, such as a Docker or Kubernetes secret
 
-The file is read when a process starts; one whose content was changed is taken up by the next start.
+The file is read at start-up only.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _log = get()
 
 
 def given(option: str | None, environ: Mapping[str, str]) -> str | None:
-    """The URL; None when none is named, and an embedded server is meant.
+    """The URL, or None for the embedded server.
 
-    option   --redis, or what the environment has instead of it
-    Raises Refusal where the file cannot be used; what is in it is never shown.
+    option   --redis or REDIS_LEDGER_REDIS_URL
+    Raises Refusal if the file is unusable; the message never contains its content.
     """
     file = environ.get(FILE)
     if not file:
@@ -41,13 +40,12 @@ def given(option: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
-    """Whether `given` takes it from the file; a child process with the same environment can do so too."""
+    """Whether `given` reads the file; child processes then read it too."""
     return bool(environ.get(FILE)) and not option
 
 
 async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> Store:
-    """A store on the Redis at the URL, wherever it was named.  While it waits it says why.  Raises Refusal when Redis
-    cannot be used."""
+    """Opens a store; logs the reason while it waits for Redis.  Raises Refusal if Redis cannot be used."""
     try:
         return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, on_wait=_log.warning)
     except ValueError as error:
@@ -69,7 +67,7 @@ def _read(path: Path) -> str:
         lines = []
     if len(lines) != 1 or "://" not in lines[0] or not lines[0].isprintable():
         raise Refusal(
-            f"{FILE} names {path}, whose content is not one line with a URL: write for instance "
-            "redis://user:password@host:6379 into it, with %40 for an @ in the password."
+            f"{FILE} names {path}, whose content is not one line with a URL: for example "
+            "redis://user:password@host:6379, with %40 for an @ in the password."
         )
     return lines[0]

@@ -1,9 +1,9 @@
-"""A process that will not start says why in one sentence, and what to do; exit code 2."""
+"""The error of a command that cannot run; exit code 2."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Shown to the operator as it is: one sentence that names the cause and the cure."""
+    """The message is shown to the operator: one sentence with the cause and the fix."""
 
     exit_code = 2

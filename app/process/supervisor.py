@@ -1,11 +1,10 @@
-"""`serve --brokers N`: N broker processes on one Redis, seen from outside as one command.
+"""`serve --brokers N`: a supervisor of N broker processes on one Redis.
 
-    serve --brokers 3 ─┬─ serve --http 127.0.0.1:8080     each is a whole broker; any of them serves any request
-                       ├─ serve --http 127.0.0.1:8081     one that dies is started again on its port
-                       └─ serve --http 127.0.0.1:8082     SIGTERM goes to all, and all are waited for
+    serve --brokers 3 ─┬─ serve --http 127.0.0.1:8080     each is a complete broker
+                       ├─ serve --http 127.0.0.1:8081     a dead process is restarted on its port
+                       └─ serve --http 127.0.0.1:8082     SIGTERM is forwarded to all
 
-A child reads nothing but the end of its stdin: when this process is killed the pipe closes and the children drain and
-go, so none is left behind on its port.
+Children watch for the end of stdin: if the supervisor is killed, the pipe closes and they drain and exit.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from redis_ledger.telemetry import logs
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 45.0
 RESTART_PAUSE_S = (0.1, 5.0)  # first, and at most
-STEADY_S = 10.0  # a child that ran as long as this is restarted without a longer pause
+STEADY_S = 10.0  # a child that ran this long is restarted without backoff
 
 _log = logs.get()
 
 
 class Child:
-    """One broker process, started again until `stop`."""
+    """One broker process, restarted until `stop`."""
 
     def __init__(
         self, http: HostPort, kafka: HostPort | None, arguments: Sequence[str], environ: dict[str, str]
@@ -41,7 +40,7 @@ class Child:
         self._stopping = False
 
     async def start(self) -> str:
-        """Its ready line.  Raises Refusal when it ends instead; it has told why on stderr."""
+        """Returns the ready line.  Raises Refusal if the process exits; its stderr has the reason."""
         command = [
             *python.command("redis_ledger.app.cli.main"),
             "serve",
@@ -58,7 +57,7 @@ class Child:
             stdin=pipe,
             stdout=pipe,
             env=self._environ,
-            start_new_session=True,  # Ctrl-C in a terminal reaches the supervisor only, which tells each broker once
+            start_new_session=True,  # Ctrl-C reaches only the supervisor, which forwards it
         )
         assert self._process.stdout is not None
         try:
@@ -68,14 +67,14 @@ class Child:
             line = ""
         if not line.startswith("ready "):
             await self._end()
-            raise Refusal(f"The broker for {self.http} did not start: its own message stands above.")
+            raise Refusal(f"The broker for {self.http} did not start; see its message above.")
         self.http = self.http._replace(port=int(field(line, "http").rstrip("/").rpartition(":")[2]))
         if self.kafka is not None:
             self.kafka = self.kafka._replace(port=int(field(line, "kafka").rpartition(":")[2]))
         return line
 
     async def keep(self) -> None:
-        """Start it again whenever it ends.  Returns after `stop`."""
+        """Restarts the process when it exits.  Returns after `stop`."""
         pause_s, most_s = RESTART_PAUSE_S
         assert self._process is not None
         while True:
@@ -84,14 +83,14 @@ class Child:
             if self._stopping:
                 return
             pause_s = RESTART_PAUSE_S[0] if time.monotonic() - began_s > STEADY_S else min(pause_s * 2, most_s)
-            _log.warning("broker process ended, starting it again", http=str(self.http), status=status)
+            _log.warning("broker process exited, restarting", http=str(self.http), status=status)
             await asyncio.sleep(pause_s)
             if self._stopping:
                 return
             try:
                 await self.start()
             except Refusal as refusal:
-                _log.error("broker process does not start", http=str(self.http), reason=str(refusal))
+                _log.error("broker process did not start", http=str(self.http), reason=str(refusal))
 
     async def stop(self) -> None:
         self._stopping = True
@@ -105,7 +104,7 @@ class Child:
             async with asyncio.timeout(DRAIN_S_MAX):
                 await self._process.wait()
         except TimeoutError:
-            _log.error("broker process does not drain, ending it", http=str(self.http), pid=self._process.pid)
+            _log.error("broker process did not drain in time, killing it", http=str(self.http), pid=self._process.pid)
             self._process.kill()
             await self._process.wait()
 

@@ -1,11 +1,11 @@
-"""TLS of both listeners: one certificate, read again whenever its files change, without a restart.
+"""TLS of the HTTP and Kafka listeners: one certificate, reloaded when its files change.
 
     files ─read─▶ contexts (HTTP, Kafka) ◀─each new connection─ Doorway ◀─ create_server(ssl=...)
-      └ changed, or SIGHUP: read again; a pair that cannot be used leaves the one before in place, and is told once
+      └ changed, or SIGHUP: reloaded; an invalid pair leaves the previous one in use and is logged once
 
-A listener is given a Doorway, which lets every connection be made with the contexts of that moment.  Connections that
-are open keep theirs.  TLS 1.2 and 1.3 with forward secrecy, no compression, no renegotiation.  Client certificates,
-with tls_client_ca: asked for and not required, and one that is shown must be valid.
+A Doorway delegates every new connection to the current context; open connections keep theirs.  TLS 1.2 and 1.3 with
+forward secrecy, no compression, no renegotiation.  Client certificates, with tls_client_ca: requested, not required,
+and validated if present.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redis_ledger.config import Config
 from redis_ledger.telemetry.logs import RateLimitedLog, get
 
 LOOK_EVERY_S = 1.0
-HANDSHAKE_S_MAX = 10.0  # then a handshake is given up
+HANDSHAKE_S_MAX = 10.0
 CLOSING_S_MAX = 5.0  # how long the end of a connection may take
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of 1.3 are all good
 ALPN = {"http": ["http/1.1"], "kafka": []}
@@ -39,7 +39,7 @@ _limited_log = RateLimitedLog()
 
 
 class _Link(ssl.SSLObject):
-    """One connection's TLS; what keeps a handshake from working is told, which event loops do not."""
+    """TLS of one connection; logs failed handshakes, which event loops do not."""
 
     def do_handshake(self) -> None:
         try:
@@ -61,7 +61,7 @@ class _Context(ssl.SSLContext):
 
 
 class Doorway(ssl.SSLContext):
-    """What a listener is given: every connection is made by the context of the moment."""
+    """The context of a listener; uses the current certificate for every new connection."""
 
     current: Callable[[], ssl.SSLContext]
 
@@ -70,7 +70,7 @@ class Doorway(ssl.SSLContext):
 
 
 class Tls:
-    """The certificate of both listeners.  Raises Refusal if it cannot be used."""
+    """The certificate of both listeners.  Raises Refusal if it is invalid."""
 
     def __init__(self, config: Config) -> None:
         self._certificate, self._key = Path(config.tls_certificate), Path(config.tls_key)
@@ -82,15 +82,15 @@ class Tls:
 
     @classmethod
     def given(cls, config: Config) -> Tls | None:
-        """None: both listeners speak plain text.  Raises Refusal for settings that do not go together."""
+        """None without TLS.  Raises Refusal for inconsistent settings."""
         if config.tls_principal not in WAYS:
-            raise Refusal(f"tls_principal={config.tls_principal} cannot be: give cn or dn.")
+            raise Refusal(f"tls_principal={config.tls_principal} is invalid: use cn or dn.")
         if not config.tls_certificate and not config.tls_key:
             if config.tls_client_ca:
-                raise Refusal("tls_client_ca is given without tls_certificate and tls_key: give all three.")
+                raise Refusal("tls_client_ca requires tls_certificate and tls_key.")
             return None
         if not config.tls_certificate or not config.tls_key:
-            raise Refusal("tls_certificate and tls_key go together: give both, or none of them.")
+            raise Refusal("tls_certificate and tls_key must be set together.")
         return cls(config)
 
     def doorway(self, door: str) -> ssl.SSLContext:
@@ -100,12 +100,14 @@ class Tls:
         return made
 
     def named_by(self, certificate: Any) -> Named | None:
-        """Whom the verified certificate of a connection names: `getpeercert()`."""
+        """The principal of a verified client certificate, as from `getpeercert()`."""
         return named_by(certificate, self._way) if certificate and self._client_ca is not None else None
 
     async def watch(self) -> None:
-        """Reads changed files again, once they are the same at two looks: a pair is two files, and written one after
-        the other.  Runs until cancelled."""
+        """Reloads changed files once they are unchanged for one interval, since certificate and key are two files.
+
+        Runs until cancelled.
+        """
         before = self._seen
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
@@ -115,7 +117,7 @@ class Tls:
             before = now
 
     def read_again(self) -> None:
-        """New connections get what the files say now; if that cannot be used they get what they got before."""
+        """Reloads the files for new connections; keeps the previous certificate if they are invalid."""
         self._seen = self._stamp()
         try:
             self._contexts = self._read()
@@ -125,7 +127,7 @@ class Tls:
             _log.info("the TLS certificate was read again", certificate=str(self._certificate))
 
     def _stamp(self) -> tuple[Any, ...]:
-        """Changes when a file is written or replaced; files behind symbolic links count, as Kubernetes swaps those."""
+        """Changes when a file is written or replaced, also behind symbolic links as in Kubernetes."""
         found: list[Any] = []
         for path in (self._certificate, self._key, self._client_ca):
             try:
@@ -170,7 +172,7 @@ class Tls:
 
 
 def _no_password() -> str:
-    """Asked for by an encrypted key; without this OpenSSL would ask the terminal."""
+    """Called for an encrypted key; otherwise OpenSSL would prompt on the terminal."""
     raise ValueError("the key is encrypted")
 
 

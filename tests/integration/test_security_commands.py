@@ -114,7 +114,7 @@ def test_commands_show_the_token_of_the_environment_or_of_a_file(tmp_path):
         # When a command is called without a token, with a wrong one, and with this one
         refused = run("topics", "create", "t", *there)
         assert (refused.code, refused.out) == (1, "")
-        assert "asks who is calling" in refused.err
+        assert "Authentication is required" in refused.err
         assert refused.err.endswith("Set REDIS_LEDGER_TOKEN or use --token-file.\n")
         assert run("topics", "list", *there, REDIS_LEDGER_TOKEN="rl_wrong").code == 1
         # Then only the last is served

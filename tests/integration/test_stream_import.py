@@ -107,7 +107,7 @@ def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix,
     fill(stream, 0, 1)
     with threaded_broker(redis_url, f"{prefix}own", auth_required=True, bootstrap_token_file=str(first)) as found:
         words = words_of(found.urls[0], redis_url, stream[1], "orders")
-        assert "asks who is calling" in run(*words, code=1).err
+        assert "Authentication is required" in run(*words, code=1).err
         assert run(*words, "--token-file", str(first)).out.startswith("imported 1 entry of")
 
 

@@ -151,8 +151,8 @@ def test_the_sdk_the_command_line_and_doctor_reach_a_broker_by_https(place, brok
         app, ["doctor", "--json", "--data-dir", str(place.folder / "data"), *where], env=environ
     )
     found = {each["subject"]: (each["level"], each["seen"]) for each in json.loads(looked.stdout)}
-    assert found["http"] == ("fine", f"a broker serves at {url}")
-    assert found["kafka"] == ("fine", f"a broker serves at {broker.field('kafka')}, by TLS")
+    assert found["http"] == ("fine", f"in use by a broker of this cluster ({url})")
+    assert found["kafka"] == ("fine", f"in use by a broker of this cluster ({broker.field('kafka')}, by TLS)")
     assert found["tls"][0] == "fine"
 
 
@@ -221,7 +221,7 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 served_by(where, place.authority.trusting())
         log_text = log.whole()
-        assert "it speaks TLS, and this port does not" in log_text
+        assert "TLS handshake on a plain-text port" in log_text
         assert "a TLS client connected to a listener without TLS" in log_text
     finally:
         plain.clean_up()

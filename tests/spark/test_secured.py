@@ -156,7 +156,7 @@ def test_batches_are_read_and_written_by_whoever_may(spark, world, token_file, n
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        ({}, "This broker asks who is calling. Send a valid API token or JWT as"),
+        ({}, "Authentication is required. Send a valid API token or JWT as"),
         ({"token": "rl_wrong"}, "The token is not known here, or was revoked."),
         ({"tokenFile": "/nowhere/token"}, "The token file /nowhere/token cannot be read (FileNotFoundError)"),
     ],

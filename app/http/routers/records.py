@@ -110,7 +110,7 @@ async def produce(
 async def _produce_batches(request: HttpRequest, topic: str, data: bytes, query: core.ProduceQuery) -> core.Produced:
     if request.content_type() != BATCH:
         raise InvalidRequest(
-            f"The content type {request.content_type()[:100]!r} cannot be read here; send application/json or {BATCH}."
+            f"The content type {request.content_type()[:100]!r} is not supported; send application/json or {BATCH}."
         )
     if query.partition is UNSET:
         raise InvalidRequest("Record batches go to one partition; name it in the query, as in ?partition=0.")

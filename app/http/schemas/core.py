@@ -258,7 +258,7 @@ class Skipped(Reply):
 
 class Fetched(Reply):
     records: list[RecordOut]
-    next_offset: Annotated[int, Meta(description="Where to read on.")]
+    next_offset: Annotated[int, Meta(description="Next offset to read.")]
     more: Annotated[
         bool, Meta(description="Whether records from next_offset on can be read already; false: wait for new ones.")
     ]

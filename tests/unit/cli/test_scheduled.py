@@ -91,7 +91,7 @@ def test_cancelling_says_of_each_what_came_first(stub, waits):
     stub.scheduled.delivered.add(waits[1])
     result = run("scheduled", "cancel", "orders", *waits)
     assert result.out.splitlines() == [
-        f"{waits[0]}: cancelled", f"{waits[1]}: delivered already", f"{waits[2]}: cancelled",
+        f"{waits[0]}: cancelled", f"{waits[1]}: already delivered", f"{waits[2]}: cancelled",
     ]  # fmt: skip
     assert result.code == 1
     assert run("scheduled", "cancel", "orders", waits[0]).code == 1

@@ -118,7 +118,7 @@ async def test_several_records_share_what_stands_beside_them_unless_they_have_th
         ("PATCH", ONE, {"deliver_at": 1, "deliver_after": 1}, 400, "invalid_delay", "$ has both"),
         ("POST", ALL + ":cancel", {"ids": []}, 400, "invalid_request", "$.ids"),
         ("GET", ALL + ":histogram?from=5&to=5", None, 400, "invalid_request", "later"),
-        ("GET", ALL + ":cancel", None, 405, "method_not_allowed", "it takes POST"),
+        ("GET", ALL + ":cancel", None, 405, "method_not_allowed", "it supports POST"),
         ("GET", ALL + ":nonsense", None, 404, "route_not_found", ""),
     ],
 )  # fmt: skip

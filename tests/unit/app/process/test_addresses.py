@@ -50,7 +50,7 @@ def test_port_0_becomes_the_port_that_was_found() -> None:
 
 def test_a_port_in_use_is_refused_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        with pytest.raises(Refusal, match="in use: stop what listens there, or choose another port"):
+        with pytest.raises(Refusal, match="in use: stop the other process, or choose another port"):
             listen(HostPort("127.0.0.1", taken.getsockname()[1]), "--http")
 
 
