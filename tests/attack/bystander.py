@@ -1,4 +1,4 @@
-"""What everybody else sees of a broker under attack.  A process of its own: building an attack does not slow it down.
+"""A client that measures a broker under attack.  A process of its own: building an attack does not slow it down.
 
 livez     GET /livez every 20 ms on a kept connection; the longest and the mean answer time since the last report
 strain    how much longer 2 ms of work take than 2 ms, nine times in ten: what the machine is busy with besides

@@ -1,4 +1,4 @@
-"""JSON bodies of 2 to 16 MB that hold very many things, or nest very deep: each is refused, and nobody waits for it."""
+"""JSON bodies of 2 to 16 MB that hold very many values, or nest deeply: each is refused, and no other client waits."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_the_pages_commands_make_the_secrets(tmp_path):
     # Given the commands of the page, in an empty folder
     (commands,) = blocks(PAGE, "bash")
     subprocess.run(["bash", "-eu", "-c", commands], cwd=tmp_path, check=True)
-    # Then every secret of the compose file is there, for any user who gets to it, and the folder lets nobody pass
+    # Then every secret of the compose file exists and can be read, in a folder that is closed to other users
     made = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*") if path.is_file()}
     assert {f"./{name}" for name in made} == {each["file"] for each in COMPOSE["secrets"].values()}
     assert {path.stat().st_mode & 0o777 for path in made.values()} == {0o644}

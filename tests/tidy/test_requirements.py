@@ -15,7 +15,7 @@ from scripts.gen_requirements import ID, Requirement, catalogue, judge
 from tests.tidy.tree import ROOT, files, shown
 
 ME = Path(__file__)
-# Written out, so that nobody loses a requirement without a line that says so here.
+# Written out, so that a requirement cannot disappear without a change here.
 NUMBERS = {
     "TC": range(1, 21),
     "TS": range(1, 26),

@@ -27,7 +27,7 @@ ORGANISED = (
         (((("commonName", "ada\0admin"),),), "dn", None),
         (((("commonName", "a" * 251),),), "cn", None),
         (((("commonName", ""),),), "cn", None),
-        (((("commonName", "*"),),), "cn", None),  # everybody, in a rule
+        (((("commonName", "*"),),), "cn", None),  # matches all principals in a rule
         (((("commonName", "*.example"),),), "cn", "User:*.example"),
         ((), "dn", None),
     ],

@@ -68,7 +68,7 @@ def waiting(number: int, due_ms: int = 0) -> ScheduledPosition:
         ([Delivery(9), Delivery(5), Delivery(8)], [7], [1, 2], ["1", 7, "2"]),
         ([Delivery(after_ms=3), Delivery(after_ms=0), Delivery(4)], [7, 8], [1], ["1", 7, 8]),
         ([Delivery(after_ms=3), Delivery(4)], [7], [1], ["1", 7]),
-        # Nobody can say.
+        # The outcome is unknown.
         ([Delivery(9), Delivery(5)], [], [], [-1, -1]),
     ],
 )

@@ -26,7 +26,7 @@ def visible(stub: StubBroker) -> list[bytes]:
 
 
 async def test_leaving_normally_flushes_everything_and_commits(stub, client):
-    """CL-07: a thousand sends that nobody waited for."""
+    """CL-07: a thousand sends without waiting for results."""
     async with client.transaction() as txn:
         for n in range(1_000):
             await txn.send("invoices", n)

@@ -60,7 +60,7 @@ def test_an_unknown_api_is_told_with_what_the_header_said():
 
 @pytest.mark.parametrize("version", ["0005", "7fff", "ffff"])
 def test_an_unknown_version_is_told_with_the_correlation_id_that_its_answer_needs(version):
-    # What follows is laid out as nobody knows, so it is not looked at
+    # The layout of the rest is unknown, so it is not read
     with pytest.raises(UnknownVersion, match=r"ApiVersions has no version .*, only 0 to 4") as told:
         header_of(f"0012 {version} 00000007 0001 61 ffffffff")
     assert (told.value.api_key, told.value.correlation_id) == (18, 7)

@@ -184,7 +184,7 @@ HUGE = [
 
 
 def refuse(data: bytes, complaint: str) -> None:
-    """Reads a request that nobody may send; asserts that this costs next to nothing."""
+    """Reads a malicious request; asserts that this costs next to nothing."""
     with pytest.raises(BadFrame):
         read(memoryview(data))  # the first of its kind loads its module
     tracemalloc.start()
