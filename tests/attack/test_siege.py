@@ -20,9 +20,8 @@ def test_bystanders_are_served_while_nothing_happens(siege):
 def test_a_broker_that_stands_still_is_noticed():
     with besieged() as siege:
         siege.broker.process.send_signal(signal.SIGSTOP)
-        time.sleep(
-            1.5 * STRAIN_MAX * max(LIVEZ_S_MAX, LIVEZ_TIMES_MAX * siege.baseline_s)
-        )  # the broker answers no client for this long
+        # For this long the broker answers no client.
+        time.sleep(1.5 * STRAIN_MAX * max(LIVEZ_S_MAX, LIVEZ_TIMES_MAX * siege.baseline_s))
         siege.broker.process.send_signal(signal.SIGCONT)
         with pytest.raises(AssertionError, match="/livez took"):
             siege.check()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.received import received
 from redis_ledger.app.http.routers import subscriptions
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.broker.broker import Broker
@@ -147,7 +148,7 @@ async def posted(broker: Broker, path: str, body: Any) -> int:
 
 async def test_a_body_in_one_piece_and_the_answer_of_a_receive_are_counted(broker, monkeypatch):
     memory, free = broker.client_memory, list[int]()
-    produce, received = broker.records.produce, subscriptions._received
+    produce = broker.records.produce
 
     async def watched(*given, **more):
         free.append(memory.free)
@@ -158,7 +159,7 @@ async def test_a_body_in_one_piece_and_the_answer_of_a_receive_are_counted(broke
         return await received(*given)
 
     monkeypatch.setattr(broker.records, "produce", watched)
-    monkeypatch.setattr(subscriptions, "_received", shown)
+    monkeypatch.setattr(subscriptions, "received", shown)
     body = {"records": [{"value": "x" * 200_000}]}
     assert await posted(broker, "/v1/topics/t/records", body) == 200
     assert await posted(broker, "/v1/topics/t/subscriptions/s:receive", {"consumer": "c"}) == 200

@@ -391,9 +391,7 @@ async def test_a_changed_password_ends_the_sessions_of_its_user_at_all_brokers(r
         async with listening(second) as address, KafkaClient(address) as ada, KafkaClient(address) as eve:
             for client, user in ((ada, "ada"), (eve, "eve")):
                 assert (await log_in(client, mechanism, user, "one")).error_code == 0
-            # When another broker gives ada another password
             await first.scram_credentials.add("ada", "two")
-            # Then who logged in with the old one has to log in again
             assert await eventually(lambda: is_closed(ada), True, 5.0)
             assert not await is_closed(eve)
             async with KafkaClient(address) as again:

@@ -285,10 +285,11 @@ def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_
     log.client.hdel(sub.keys.cursor, "incarnation")  # as an earlier release made it
     assert sub.create("shared", incarnation="second", partitions="", anew=0) == [Status.OK, 0]
     assert (sub.placed().read, sub.placed().fields["incarnation"]) == (2, "second")
-    assert sub.create("shared", incarnation="third", partitions="") == [Status.OK, 1]
+    assert sub.create("shared", incarnation="third", partitions="") == [Status.STALE]
+    assert sub.create("shared", incarnation="third", partitions="", replaces=True) == [Status.OK, 1]
     assert (sub.placed().read, sub.placed().fields["incarnation"]) == (0, "third")
     log.client.hdel(sub.keys.cursor, "incarnation")
-    assert sub.create("shared", "latest", incarnation="fourth", partitions="") == [Status.OK, 1]
+    assert sub.create("shared", "latest", incarnation="fourth", partitions="", replaces=True) == [Status.OK, 1]
     assert sub.placed().read == 3
 
 

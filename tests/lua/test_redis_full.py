@@ -23,7 +23,6 @@ ADDS_DATA = {
 # Plain commands that Redis refuses when it is full, and why that is right.
 PLAIN = {
     ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/write_allow_oom",
-    ("delay/scripts.py", "HSET"): "a record is to be repeated, which was scheduled just now",
     ("ledger/partition.py", "XADD"): "payload",
     ("ledger/append_request.py", "XADD"): "payload",
     ("store/admission.py", "SET"): "copies of the cluster id, written again at the next look",

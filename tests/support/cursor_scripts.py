@@ -105,11 +105,20 @@ class Subscription:
         return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]
 
     def create(
-        self, kind: str, start: Any = "earliest", *, incarnation: str = "first", partitions: Any = 1, anew: int = 1
+        self,
+        kind: str,
+        start: Any = "earliest",
+        *,
+        incarnation: str = "first",
+        partitions: Any = 1,
+        anew: int = 1,
+        replaces: bool = False,
     ) -> list[Any]:
+        """replaces: whether a leftover may be replaced, which waits while the slot moves."""
         p = self.log.keys
+        none = (p.none,) if replaces else ()
         args = (TOPIC_ID, encode_name(self.name), kind, start, self.now, incarnation, partitions, anew)
-        return self.run("cursor/create", (p.state, p.subs, *self.keys.all()), *args)
+        return self.run("cursor/create", (p.state, p.subs, *self.keys.all(), *none), *args)
 
     def delete(self, incarnation: str = "*") -> list[Any]:
         p = self.log.keys

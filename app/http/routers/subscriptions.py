@@ -5,11 +5,9 @@ A subscription's name may hold any printable characters, a slash too; in a path 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import UNSET
 
@@ -23,18 +21,16 @@ from redis_ledger.app.http.authorization import (  # fmt: skip
     create_check,
     own_transaction,
 )
-from redis_ledger.app.http.json_stream import LARGE_BYTES, LargeRecord, large_record, record_bytes, stream_records
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
+from redis_ledger.app.http.received import received
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
 from redis_ledger.app.http.schemas import examples
 from redis_ledger.app.http.schemas import subscriptions as bodies
-from redis_ledger.app.http.values import headers_to_body, key_to_body, skipped_to_body, value_to_body
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker import record_traces
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
-from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     ConsumerBusy,
     DecodingBusy,
@@ -171,26 +167,8 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     request.read_lease().hold(request.decoded_held_bytes)
     if tracing.tracer is not None:
         record_traces.delivered(topic, messages)
-    answer: bodies.Received = await _received(request, messages, skipped, body.as_)
+    answer: bodies.Received = await received(request, messages, skipped, body.as_)
     return answer
-
-
-async def _received(request: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
-    pace, found, total = Pace(), list[Any](), 0
-    for message in messages:
-        size = record_bytes(message.key, message.value, message.headers)
-        total += size
-        if size > LARGE_BYTES:
-            found.append(await asyncio.to_thread(_large_message, message, form))
-        else:
-            found.append(_message(message, form))
-        if pace.is_over:
-            await pace.rest()
-    received = bodies.Received(messages=found, skipped=[skipped_to_body(each) for each in skipped] or UNSET)
-    if total <= LARGE_BYTES:
-        return received
-    request.decoded_lease().hold(total)
-    return stream_records("messages", received, total)
 
 
 @routes.post(
@@ -377,25 +355,6 @@ def _limit(request: HttpRequest, count: int, where: str) -> None:
 def message_ids(request: HttpRequest, ids: Sequence[str]) -> list[MessageId]:
     _limit(request, len(ids), "$.ids")
     return [MessageId.parse(text) for text in ids]
-
-
-def _message(message: Message, form: str) -> bodies.Message:
-    key, key_base64 = key_to_body(message.key)
-    value, text, base64 = value_to_body(message.value, form)
-    headers, headers_base64 = headers_to_body(message.headers)
-    return bodies.Message(
-        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
-        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms, key=key, key_base64=key_base64,
-        value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,
-    )  # fmt: skip
-
-
-def _large_message(message: Message, form: str) -> LargeRecord:
-    small = bodies.Message(
-        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
-        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms,
-    )  # fmt: skip
-    return large_record(small, message.key, message.value, message.headers, form)
 
 
 async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subscription:
