@@ -73,8 +73,8 @@ def test_a_running_broker_is_recognized(tmp_path: Path) -> None:
     finally:
         serve.terminate()
     assert code == 1  # serve would refuse this level too
-    assert "a broker serves" in findings["http"][0]["seen"]
-    assert "an embedded server runs" in findings["redis"][0]["seen"]
+    assert "in use by a broker of this cluster" in findings["http"][0]["seen"]
+    assert "the embedded server is running" in findings["redis"][0]["seen"]
     assert "--durability process" in findings["durability"][0]["cure"]
 
 
@@ -159,7 +159,7 @@ def test_a_home_that_can_be_read_and_written_is_fine_and_stays_as_it_was(tmp_pat
     home = tmp_path / "history"
     (home / "orders").mkdir(parents=True)
     code, [found] = home_seen(tmp_path, "--offload-home", home)
-    assert (code, found["level"], found["seen"]) == (0, "fine", f"{home} can be read and written")
+    assert (code, found["level"], found["seen"]) == (0, "fine", f"{home} is readable and writable")
     assert [path.name for path in home.rglob("*")] == ["orders"]
     assert home_seen(tmp_path, REDIS_LEDGER_OFFLOAD_HOME=str(home))[1] == [found]
     assert home_seen(tmp_path) == (0, [])

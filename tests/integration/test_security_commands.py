@@ -50,15 +50,15 @@ async def test_rules_are_added_listed_and_removed(redis_url, prefix):
     assert (refused.code, refused.out) == (1, "")
     assert "WRITE cannot be allowed on a GROUP" in refused.err
     assert run("acls", "add", "ada", "--allow", "READ,write", "--topic", "orders-*", *there).out == "Added 2 ACLs.\n"
-    assert run("acls", "add", "*", "--deny", "ALL", "--topic", "secret", *there).out == "Added 1 rule.\n"
+    assert run("acls", "add", "*", "--deny", "ALL", "--topic", "secret", *there).out == "Added 1 ACL.\n"
     async with one(redis_url, prefix, auth_required=True) as broker:
         assert broker.security.allows(Caller("User:ada", ""), Op.WRITE, Resource.TOPIC, "orders-eu")
         assert not broker.security.allows(Caller("User:ada", ""), Op.WRITE, Resource.TOPIC, "orders")
     for_topic = run("acls", "list", "--topic", "orders-eu", "--json", *there).out.splitlines()
     assert [json.loads(line)["operation"] for line in for_topic] == ["READ", "WRITE"]
     assert "orders-*" in run("acls", "list", "ada", *there).out
-    assert run("acls", "remove", "ada", "--topic", "orders-eu", *there).out == "Removed 0 rules.\n"
-    assert run("acls", "remove", "ada", *there).out == "Removed 2 rules.\n"
+    assert run("acls", "remove", "ada", "--topic", "orders-eu", *there).out == "Removed 0 ACLs.\n"
+    assert run("acls", "remove", "ada", *there).out == "Removed 2 ACLs.\n"
     left = [json.loads(line) for line in run("acls", "list", "--json", *there).out.splitlines()]
     assert [(each["principal"], each["permission"]) for each in left] == [("User:*", "DENY")]
 

@@ -99,7 +99,7 @@ def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Star
         (("--http-advertised", "0.0.0.0:8080"), "--http-advertised 0.0.0.0:8080 cannot be advertised"),
         (("--kafka-advertised", "[::]:9092"), "--kafka-advertised [::]:9092 cannot be advertised"),
         (("--kafka-advertised", "ledger.example:0"), "--kafka-advertised ledger.example:0 cannot be advertised"),
-        (("--http-advertised", "ledger.example:80", "--brokers", "2"), "leave --brokers at 1"),
+        (("--http-advertised", "ledger.example:80", "--brokers", "2"), "use --brokers 1"),
     ],
 )
 def test_unreachable_addresses_are_not_advertised(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
@@ -143,8 +143,8 @@ def test_one_listener_speaks_tls_and_the_other_does_not(serving: Starts, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--kafka", "a://127.0.0.1:0,b://127.0.0.1:0", "--brokers", "2"), "leave --brokers at 1"),
-        (("--kafka", "a://127.0.0.1:0,b://0.0.0.0:0"), "--kafka 0.0.0.0:0 Other machines can reach"),
+        (("--kafka", "a://127.0.0.1:0,b://127.0.0.1:0", "--brokers", "2"), "use --brokers 1"),
+        (("--kafka", "a://127.0.0.1:0,b://0.0.0.0:0"), "Other machines can reach --kafka 0.0.0.0:0"),
         (("--set", "tls_kafka_listeners=external"), "tls_kafka_listeners is given without"),
     ],
 )

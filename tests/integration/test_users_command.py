@@ -31,7 +31,7 @@ async def test_users_are_added_listed_and_removed(redis_url, prefix):
     assert json.loads(listed.out) == {"user": "ada", "mechanisms": ["SCRAM-SHA-256", "SCRAM-SHA-512"]}
     async with one(redis_url, prefix) as broker:
         await broker.scram_credentials.check_password("ada", "two")
-    assert users("remove", "ada", *there).out == "Removed ada.\n"
+    assert users("remove", "ada", *there).out == "Removed user ada.\n"
     assert users("list", "--json", *there).out == ""
 
 
