@@ -100,7 +100,7 @@ async def test_a_produce_is_answered_when_the_last_of_its_batches_has_its_outcom
             sent.set()
         return outcomes[partition.number]
 
-    monkeypatch.setattr(broker.appends, "append", append)
+    monkeypatch.setattr(broker.appends, "append_batch", append)
     answer = asyncio.ensure_future(stage.ada.ask(several_partitions.produce(places), 9))
     await sent.wait()
     for number in sorted(outcomes, key=lambda number: number == last):

@@ -383,4 +383,4 @@ async def test_a_password_that_is_wrong_is_told_as_the_broker_says_it(redis_url,
         code, out, err = await command("--from", f"kafka://{host}:{port}", "--from-properties", properties)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert "--from cannot be used" in err
-    assert "user name or the password is wrong" in err
+    assert "user name or password is wrong" in err

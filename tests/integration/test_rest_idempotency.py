@@ -96,7 +96,7 @@ async def test_a_begin_whose_answer_was_lost_begins_once(api, broker, after):
 @pytest.mark.parametrize("after", [False, True])
 async def test_an_execute_whose_answer_was_lost_is_carried_out_once(api, broker, after):
     body = {"records": [{"topic": "out", "records": [{"value": "once"}]}]}
-    fail_once(broker, "transactions", "execute", after)
+    fail_once(broker, "execute", "run", after)
     lost = await api.post("/v1/transactions:execute", json=body, headers=KEY)
     again = await api.post("/v1/transactions:execute", json=body, headers=KEY)
     assert (lost.status_code, again.status_code, again.json()["status"]) == (503, 200, "committed")
@@ -122,7 +122,7 @@ async def test_an_execute_is_carried_out_once_also_when_its_outcome_is_forgotten
     forgets: dict[str, Any] = {"ended_status_max_records": 2, "ended_status_retention_ms": 0}
     async with open_broker(redis_url, prefix, coordinators=2, **forgets) as first, client_of(first) as api:
         for key in map(str, range(8)):
-            fail_once(first, "transactions", "execute", True)
+            fail_once(first, "execute", "run", True)
             lost = await api.post("/v1/transactions:execute", json=body, headers={"idempotency-key": key})
             assert lost.status_code == 503
         await outcomes_are_forgotten(first)

@@ -186,7 +186,7 @@ def test_the_commands_schedule_look_and_cancel(brokers):
     assert run("scheduled", "cancel", "t", first) == f"{first}: cancelled\n"
     assert run("scheduled", "reschedule", "t", second, "--deliver-after", "PT0S").startswith(f"{second}: due ")
     assert run("consume", "t", "--subscription", "s", "--max", "2").splitlines() == ["now", "2"]
-    assert "delivered already" in run("scheduled", "cancel", "t", second, code=1)
+    assert "already delivered" in run("scheduled", "cancel", "t", second, code=1)
     assert "2999-01-01" in run("scheduled", "stats", "t")
     assert run("scheduled", "histogram", "t", "--bins", "1").count("█") == 40
     assert run("scheduled", "clear", "t", "--yes") == "Cancelled 1 record.\n"

@@ -205,4 +205,4 @@ def test_a_missing_field_is_reported_before_any_write(url, client, stream, redis
 
 
 def test_a_missing_stream_is_reported(url, redis_url, prefix):
-    assert "no stream" in run(*words_of(url, redis_url, f"{prefix}none", "orders"), code=2).err
+    assert "is not a stream in that Redis" in run(*words_of(url, redis_url, f"{prefix}none", "orders"), code=2).err
