@@ -33,6 +33,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size  # 61
+RECORD_BYTES_MIN = 7  # one byte for each field of a record without key, value and headers
 LENGTH_END = 12  # the length field counts from here
 CRC_AT, CRC_FROM = 17, 21  # the checksum, and the first byte that it covers
 MAGIC = 2
@@ -146,6 +147,8 @@ def check(header: BatchHeader, view: Buffer, *, batch_bytes_max: int) -> None:
         )
     if header.attributes & CONTROL:
         raise CorruptBatch("The batch is a control batch; only the broker writes those.")
+    if not header.compression:
+        check_count(header, header.size - HEADER_BYTES)
     found = crc32c(view[CRC_FROM:])
     if found != header.crc:
         raise BadChecksum(
@@ -168,6 +171,12 @@ def check_shape(header: BatchHeader) -> None:
             + ", ".join(f"{number} ({name})" for number, name in enumerate(COMPRESSIONS))
             + "."
         )
+
+
+def check_count(header: BatchHeader, body_bytes: int) -> None:
+    """Raises CorruptBatch if that many records cannot lie in a body of `body_bytes` uncompressed bytes."""
+    if body_bytes < header.count * RECORD_BYTES_MIN:
+        raise CorruptBatch(f"The batch says it holds {header.count} records; {body_bytes} bytes are too few for them.")
 
 
 def place(data: Buffer, base_offset: int, leader_epoch: int) -> bytes:

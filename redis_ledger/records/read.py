@@ -35,6 +35,7 @@ from redis_ledger.records.batch import (
     HEADER,
     HEADER_BYTES,
     Buffer,
+    check_count,
     check_shape,
     read_header,
 )
@@ -42,7 +43,6 @@ from redis_ledger.records.budget import DEFAULT, Limits, too_large
 from redis_ledger.records.compression import unpack_between
 from redis_ledger.records.walk import SLICE_RECORDS, slices
 
-RECORD_BYTES_MIN = 7  # one byte for each field of a record without key, value and headers
 HEADER_BYTES_MIN = 2  # of one header of a record: two lengths
 WALKED_FROM_BYTES = 128 << 10  # so many bytes hold 65 000 headers at most: 10 ms and 6 MB
 OFFSET_MAX = (1 << 63) - 1
@@ -94,8 +94,7 @@ class Unread:
         if size > limits.decoded_bytes:
             raise too_large("The batch's records are more than {} bytes", "batch_decoded_bytes_max",
                             limits.decoded_bytes)  # fmt: skip
-        if size < count * RECORD_BYTES_MIN:
-            raise CorruptBatch(f"The batch says it holds {count} records; {size} bytes are too few for them.")
+        check_count(header, size)
         self.header, self.body_bytes, self.headers, self._limits = header, size, 0, limits
         self._cuts = None if size <= WALKED_FROM_BYTES else slices(body, count, limits, WALKED_FROM_BYTES)
         if whole is None:

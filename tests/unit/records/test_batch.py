@@ -107,6 +107,7 @@ def test_a_sound_batch_passes(compression: int) -> None:
         (altered(21, ">h", 0x07), UnsupportedCompression, "4 \\(zstd\\)"),
         (altered(21, ">h", 0x30), CorruptBatch, "control batch"),
         (altered(8, ">i", 60), CorruptBatch, "says it is 72 bytes long"),
+        (altered(23, ">i", 99, batch=altered(57, ">i", 100)), CorruptBatch, "holds 100 records; .* are too few"),
     ],
 )
 def test_a_batch_that_a_client_may_not_append_is_refused(data: bytes, error: type[LedgerError], sentence: str) -> None:
