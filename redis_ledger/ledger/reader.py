@@ -26,7 +26,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
-from redis_ledger.ledger.read_memory import ReadMemory, fitted
+from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
@@ -49,6 +49,15 @@ class Read(NamedTuple):
     payloads: list[bytes | memoryview]
     aborted: list[logs.Aborted]
     leads_to_batch: bool = False
+
+    async def fit(self, room: ReadMemory | None) -> Read:
+        """The same read, without the last batches for which there is no memory."""
+        if room is None or not self.entries:
+            return self
+        count = await room.fit([entry.size for entry in self.entries])
+        if count == len(self.entries):
+            return self
+        return self._replace(entries=self.entries[:count], payloads=self.payloads[:count], leads_to_batch=False)
 
 
 class OffloadReading(Protocol):
@@ -122,18 +131,20 @@ class PartitionReader:
         if offset == tail.end or tail.holds(offset):
             read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
-                return await fitted(read, room)
+                return await read.fit(room)
         if offset < self.offsets.offloaded_end and self.offload_reader is not None:
-            return await fitted(await self._read_offloaded(self.offload_reader, offset, committed, bytes_max), room)
+            read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
+            return await read.fit(room)
         read = await self._read_ahead(offset, committed, bytes_max, records_max)
         if read is not None:
-            read = await fitted(read, room)
+            read = await read.fit(room)
         else:
             try:
                 read = await self._read_redis(offset, committed, bytes_max, records_max, room)
             except Moved:
                 assert self.offload_reader is not None
-                return await fitted(await self._read_offloaded(self.offload_reader, offset, committed, bytes_max), room)
+                read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
+                return await read.fit(room)
         self._look_ahead(offset, committed, bytes_max, records_max, read)
         return read
 

@@ -1,6 +1,6 @@
 """A Spark session that can start: Java is found, workers run the driver's Python, and the format is registered.
 
-One on this machine starts its workers quickly and speaks with them without pauses; see nearby.py."""
+One on this machine starts its workers quickly and speaks with them without pauses; see local_mode.py."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[2]"
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _HERE: Mapping[str, str] = {
     # A machine's own name may not resolve, or to an address that is not its.
     "spark.driver.host": "127.0.0.1",
@@ -38,8 +39,6 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     import pyspark
     from pyspark.sql import SparkSession
 
-    from redis_ledger.spark import register
-
     builder = SparkSession.builder
     if master is not None:
         builder = builder.master(master)
@@ -52,6 +51,16 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     found = builder.getOrCreate()
     register(found)
     return found
+
+
+def register(spark: SparkSession) -> None:
+    """Makes the format known to this session, and lets filters on partition, offset and time reach it."""
+    from redis_ledger.spark.source import RedisLedgerSource
+
+    # Spark refuses a source that takes filters while this is off.
+    spark.conf.set(PUSHDOWN, "true")
+    bring_along(spark)  # a format is registered with the environment of that moment
+    spark.dataSource.register(RedisLedgerSource)
 
 
 def bring_along(spark: SparkSession) -> None:

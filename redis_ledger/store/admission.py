@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from hiredis import ReplyError
@@ -22,6 +22,7 @@ from hiredis import ReplyError
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.keys import CatalogKeys, witness
+from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import (
     FIT,
     ExpectedNode,
@@ -36,10 +37,6 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
 from redis_ledger.telemetry import metrics
 
-if TYPE_CHECKING:
-    from redis_ledger.store.node import Node
-    from redis_ledger.store.topology import Topology
-
 LOOK_EVERY_S = 0.5
 CLAIM_MS = 5_000
 WITNESSES = 64
@@ -50,10 +47,22 @@ PING: Question = (b"PING",)
 UNASKED: Any = object()
 
 
+class SlotMap(Protocol):
+    """The primaries of a topology and the slots that they own. `Topology` implements it."""
+
+    has_slots: bool
+
+    def slot(self, key: bytes) -> int: ...
+
+    def owner(self, slot: int) -> Node: ...
+
+    def links(self) -> Sequence[Node]: ...
+
+
 class Admission:
     """on_changed: called when a node was restarted or replaced, before its connection carries anything."""
 
-    def __init__(self, topology: Topology, prefix: str) -> None:
+    def __init__(self, topology: SlotMap, prefix: str) -> None:
         self.promised = ExpectedNode()
         self.cluster_id = ""
         self.on_changed: list[Callable[[], None]] = []

@@ -148,7 +148,7 @@ class Cluster(Topology):
                 return address
 
             link = Node(self.watch, locate, self.conclude, self._down, name=address.name,
-                        primary=lambda: False, admission=self.admission)  # fmt: skip
+                        primary=lambda: False, inspection=self.admission)  # fmt: skip
             self._nodes[address.name] = link
         return link
 

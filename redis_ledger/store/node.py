@@ -16,20 +16,28 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hiredis import HiredisError
 
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.address import Address
 from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
-from redis_ledger.store.connection import NEVER, Connection, RedisCall, ask, dial, fail_all, handshake, pack, settle
+from redis_ledger.store.connection import (
+    NEVER,
+    Arg,
+    Connection,
+    RedisCall,
+    ask,
+    dial,
+    fail_all,
+    handshake,
+    pack,
+    settle,
+)
 from redis_ledger.store.connection_errors import Unreachable, explain
 from redis_ledger.store.pauses import Pauses
 from redis_ledger.store.scripts import Script
-
-if TYPE_CHECKING:
-    from redis_ledger.store.admission import Admission
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 _log = logging.getLogger("redis_ledger.store")
@@ -64,12 +72,28 @@ class Watch:
         self._timer.cancel()
 
 
+class Inspection(Protocol):
+    """Decides on each new connection whether its node may serve. `Admission` implements it."""
+
+    def questions(self, node: Node, /) -> Sequence[tuple[bytes, ...]]:
+        """The commands that a new connection sends before any call."""
+        ...
+
+    def take(self, node: Node, name: str, asked: Sequence[tuple[bytes, ...]], replies: Sequence[Any], /) -> object:
+        """Evaluates the replies to `questions`, in the same order; errors are values."""
+        ...
+
+    def claim(self, node: Node, /) -> Sequence[tuple[Arg, ...]]:
+        """The commands to send to the node after `take`."""
+        ...
+
+
 class Node:
     """locate     where the node is now; asked before every attempt to connect (a sentinel may name another one)
     conclude   takes every reply that is an error or ends a unit
     on_down    called after every failed attempt and every break
     primary    whether a replica at that address is to be refused now
-    questions  what a new connection asks before it carries anything; admit takes the replies
+    inspection checks a new connection before it carries a call
     """
 
     def __init__(
@@ -81,7 +105,7 @@ class Node:
         *,
         name: str,
         primary: Callable[[], bool],
-        admission: Admission,
+        inspection: Inspection,
     ) -> None:
         self.name = name
         self.address: Address | None = None
@@ -93,7 +117,7 @@ class Node:
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
-        self._admission = admission
+        self._inspection = inspection
         self._tried: Address | None = None
         self._broke = asyncio.Event()
         self._closed = False
@@ -257,7 +281,7 @@ class Node:
 
     async def _greet(self, conn: Connection, address: Address) -> None:
         await handshake(conn, address)
-        scripts, questions = Script.all(), self._admission.questions(self)
+        scripts, questions = Script.all(), self._inspection.questions(self)
         loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
         role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
         pong, loaded = replies[0], replies[len(questions) :]
@@ -271,8 +295,8 @@ class Node:
             if isinstance(sha, Exception):
                 # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
                 _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
-        self._admission.take(self, address.name, questions, replies[: len(questions)])
-        await ask(conn, self._admission.claim(self))
+        self._inspection.take(self, address.name, questions, replies[: len(questions)])
+        await ask(conn, self._inspection.claim(self))
 
     # What arrives
 

@@ -14,25 +14,42 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from redis_ledger.errors import StoreTimeout, StoreUnavailable
 from redis_ledger.store.connection import RedisCall, pack
 from redis_ledger.store.error_replies import Action, ErrorReply
-from redis_ledger.store.node import Node
-
-if TYPE_CHECKING:
-    from redis_ledger.store.topology import Topology
+from redis_ledger.store.node import Node, Watch
 
 PAUSE_S_MIN, PAUSE_S_MAX = 0.005, 0.25
 HOPS_MAX = 5  # refusals in a row before a redirection is taken for confusion and given a pause
 _ASKING = pack((b"ASKING",))
 
 
+class Routing(Protocol):
+    """Routes calls to nodes. `Topology` implements it."""
+
+    loop: asyncio.AbstractEventLoop
+    watch: Watch
+    closed: bool
+
+    def owner(self, slot: int) -> Node: ...
+
+    def at(self, host: str, port: int, asked: Node) -> Node: ...
+
+    def moved(self, slot: int, host: str, port: int, asked: Node) -> None: ...
+
+    def stale(self, link: Node, why: str) -> None: ...
+
+    def send(self, slot: int, call: RedisCall) -> None: ...
+
+    def open_gate(self, place: int) -> None: ...
+
+
 class SlotRetry:
     """place: its name among the topology's gates.  link: where the slot's calls are in flight when the gate closes."""
 
-    def __init__(self, topology: Topology, slot: int, place: int, link: Node) -> None:
+    def __init__(self, topology: Routing, slot: int, place: int, link: Node) -> None:
         self._topology = topology
         self._slot, self._place = slot, place
         self._refused: deque[RedisCall] = deque()  # came back since the last fence
@@ -93,7 +110,7 @@ class SlotRetry:
 
     def _open(self) -> None:
         topology = self._topology
-        del topology.gates[self._place]
+        topology.open_gate(self._place)
         for call in self._held:
             if not call.future.done():
                 topology.send(self._slot, call)

