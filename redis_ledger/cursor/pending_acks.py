@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from redis_ledger.cursor import scripts
@@ -33,7 +34,7 @@ class PendingAcks:
         self._store, self._keys, self._topic_id, self._name = store, keys, topic_id, name
         self._loop = asyncio.get_running_loop()
         self._group: GroupCommit[PendingAck] = GroupCommit(
-            self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(keys.state)
+            self._send, self._settle, items_max=16, turnstile=partial(store.turnstile, keys.state)
         )
 
     def add(self, consumer: str, txn: TxnId, ranges: Sequence[Range]) -> asyncio.Future[int]:

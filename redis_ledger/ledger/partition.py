@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -101,7 +102,7 @@ class Partition:
             self._settle,
             items_max=16,
             bytes_max=4 << 20,
-            turnstile=lambda: store.turnstile(self.keys.state),
+            turnstile=partial(store.turnstile, self.keys.state),
             puts_back=self._is_unclear,
         )
         self._retention = Retention(store, self.keys, topic, topic_id)

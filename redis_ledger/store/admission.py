@@ -1,7 +1,7 @@
 """What a store knows of its Redis nodes: looked at before a connection carries a write, and regularly while it does.
 
-    connection ─▶ questions (INFO, CONFIG GET, cluster id) ─▶ judge (standing.py) ─▶ Link.barred
-    broker     ─▶ look() twice a second ─┘                                       └─▶ refusal(): /readyz, console
+    connection ─▶ questions (INFO, CONFIG GET, cluster id) ─▶ node_status.py ─▶ Node.barred
+    broker     ─▶ look() twice a second ─┘                                    └─▶ refusal(): /readyz, console
 
 The cluster id is written by the first heartbeat of a broker.  On a Redis Cluster each node holds copies of it, the
 witnesses, in slots of its own: 64 keys over 16 384 slots.  So a node that lost its data is found, whichever it is.

@@ -6,7 +6,7 @@
 
 A call without a waiter (timed out, cancelled) keeps its place in the queue, so the replies behind it
 still find their calls.  When the socket breaks, `sent` tells which calls Redis may have seen and which it cannot have
-seen.  What happens to them then is decided by their `Link` (link.py).
+seen.  `Node` (node.py) decides what happens to them.
 """
 
 from __future__ import annotations
@@ -195,8 +195,14 @@ class Connection(asyncio.Protocol):
                         call.future.set_result(reply)
                     except asyncio.InvalidStateError:
                         continue  # timed out or cancelled; only its place in the queue was left
+                elif call.replies > 1 and len(call.got) + 1 < call.replies:
+                    call.got.append(reply)
                 else:
-                    answered += self._slow(call, reply)
+                    queue.popleft()
+                    answered += 1
+                    self.conclude(call, reply)
+                    if call.fences:
+                        self.leave(call)
         except (HiredisError, IndexError) as error:
             # Not Redis, or a reply without a call: later replies cannot be matched to their calls.
             self.abort(error if isinstance(error, HiredisError) else HiredisError("a reply without a call"))
@@ -209,22 +215,11 @@ class Connection(asyncio.Protocol):
                     self._timed = 0
                     _observe(perf_counter() - self._timed_s)
 
-    def _slow(self, call: RedisCall, reply: Any) -> int:
-        if call.replies > 1:
-            call.got.append(reply)
-            if len(call.got) < call.replies:
-                return 0
-        self.queue.popleft()
-        self.conclude(call, reply)
-        self.leave(call)
-        return 1
-
     def leave(self, call: RedisCall) -> None:
-        """Tells those who wait for the call to be off this connection; see Link.fence."""
-        if call.fences:
-            fences, call.fences = call.fences, ()
-            for fence in fences:
-                self.loop.call_soon(fence)
+        """Calls the fences of a call that has left this connection; see Node.fence."""
+        fences, call.fences = call.fences, ()
+        for fence in fences:
+            self.loop.call_soon(fence)
 
     def eof_received(self) -> bool:
         return False

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from redis_ledger.errors import StoreUnavailable
@@ -130,7 +131,7 @@ class GroupCommit(Generic[T]):
         if not self._busy and self._waiting:
             self._busy = True
             turnstile, size = self._turnstile(), min(len(self._waiting), self._items_max)
-            turnstile.enter(size, lambda: self._go(turnstile, size))
+            turnstile.enter(size, partial(self._go, turnstile, size))
 
     def _go(self, turnstile: Turnstile, entered: int) -> None:
         items: list[T] = []
@@ -147,9 +148,9 @@ class GroupCommit(Generic[T]):
         except Exception as error:  # noqa: BLE001 - a failure to start is reported like a failure of the call
             future = self._loop.create_future()
             future.set_exception(error)
-        future.add_done_callback(lambda done: self._over(items, done, turnstile, entered))
+        future.add_done_callback(partial(self._over, items, turnstile, entered))
 
-    def _over(self, items: list[T], future: asyncio.Future[Any], turnstile: Turnstile, entered: int) -> None:
+    def _over(self, items: list[T], turnstile: Turnstile, entered: int, future: asyncio.Future[Any]) -> None:
         # Whoever waits leaves before the callers are resumed: Redis is at work while they are.  Not so where what was
         # not taken goes out again first: nothing may overtake it.
         self._busy = False

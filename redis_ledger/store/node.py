@@ -16,6 +16,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from hiredis import HiredisError
@@ -36,10 +37,12 @@ from redis_ledger.store.connection import (
     settle,
 )
 from redis_ledger.store.connection_errors import Unreachable, explain
+from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.pauses import Pauses
 from redis_ledger.store.scripts import Script
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
+GROUPED_ITEMS_MAX = 64  # of all group commits in flight to a node
 _log = logging.getLogger("redis_ledger.store")
 
 
@@ -114,6 +117,7 @@ class Node:
         self.why: Unreachable | None = None  # why the last attempt failed
         self.barred: LedgerError | None = None  # why writes are refused
         self.is_readable = True
+        self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
@@ -269,7 +273,7 @@ class Node:
         self.name = address.name
         self.why = None
         self._broke.clear()
-        conn.conclude = self._take_reply
+        conn.conclude = partial(self._conclude, self)
         self.conn = conn
         waiting, self.waiting = self.waiting, deque()
         for call in waiting:
@@ -298,10 +302,7 @@ class Node:
         self._inspection.take(self, address.name, questions, replies[: len(questions)])
         await ask(conn, self._inspection.claim(self))
 
-    # What arrives
-
-    def _take_reply(self, call: RedisCall, reply: Any) -> None:
-        self._conclude(self, call, reply)
+    # Disconnecting
 
     def _lost(self, conn: Connection, why: Exception | None) -> None:
         error = ConnectionError(f"the connection broke: {why}" if why else "the connection was closed by the server")

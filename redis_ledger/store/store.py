@@ -4,8 +4,8 @@
 
 Nothing here is a coroutine per call: a future is returned and the caller awaits it, or many of them together.  Calls
 with the same routing key are carried out in the order they were issued, through reconnects and moving slots too; only
-what was in flight already when Redis refused a call may overtake it (gate.py).  A call without `retry` is never written
-again after Redis may have seen it: it fails with OutcomeUnknown instead.
+what was in flight already when Redis refused a call may overtake it (slot_retry.py).  A call without `retry` is never
+written again after Redis may have seen it: it fails with OutcomeUnknown instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from hiredis import ReplyError
 
@@ -25,9 +24,9 @@ from redis_ledger.store.node import Node, Watch
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
 from redis_ledger.store.scripts import Script
+from redis_ledger.store.sentinel import Sentinel
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
-from redis_ledger.store.standalone import Sentinel, Standalone
-from redis_ledger.store.topology import ANY, ScriptMissing, Topology
+from redis_ledger.store.topology import ANY, ScriptMissing, Standalone, Topology
 
 __all__ = ["NodeInfo", "Packed", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
 
@@ -37,7 +36,6 @@ _TOPOLOGIES: dict[str, Callable[[Watch, Target, str], Topology]] = {
     "cluster": Cluster,
 }
 WRITE_ALLOW_OOM = Script.load("broker/write_allow_oom")
-ITEMS_UNDER_WAY = 64  # of group commits, at one node at a time
 MULTI, EXEC = pack((b"MULTI",)), pack((b"EXEC",))
 
 
@@ -68,7 +66,6 @@ class Store:
         self._slot = topology.slot
         self._send = topology.send
         self._pubsub = Pubsub(topology)
-        self._turnstiles: WeakKeyDictionary[Node, Turnstile] = WeakKeyDictionary()
         self._waits: dict[tuple[int | Node, tuple[Arg, ...]], asyncio.Future[Any]] = {}
 
     @classmethod
@@ -116,12 +113,8 @@ class Store:
         return self.topology.watch.pauses.last(self.topology.owner(self._slot(key)))
 
     def turnstile(self, key: bytes) -> Turnstile:
-        """What group commits to the node of key pass."""
-        link = self.topology.owner(self._slot(key))
-        turnstile = self._turnstiles.get(link)
-        if turnstile is None:
-            turnstile = self._turnstiles[link] = Turnstile(ITEMS_UNDER_WAY)
-        return turnstile
+        """Limits the group commits in flight to the node of key."""
+        return self.topology.owner(self._slot(key)).turnstile
 
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True

@@ -1,9 +1,10 @@
-"""Which node a call goes to: one server, the primary that sentinels name, or the owner of a cluster slot.
+"""Routes calls to nodes, and retries those that Redis refuses.
 
-    call ─▶ slot ─▶ gate closed? ─▶ held in order (gate.py)
-                 └▶ owner(slot) ─▶ link ─▶ connection
+    call ─▶ slot ─▶ gate closed? ─▶ held in order (slot_retry.py)
+                 └▶ owner(slot) ─▶ node ─▶ connection
 
-A single server is a cluster of one slot, -1.  Replies that are errors come back here and are judged (verdict.py).
+One server is a cluster with one slot, -1: `Standalone`.  sentinel.py and cluster.py find their primaries and follow
+failovers.  error_replies.py decides what is done about an error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from hiredis import ReplyError
 
 from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.store.address import Address, Target
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import RedisCall
 from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
@@ -39,7 +41,7 @@ class ScriptMissing(Exception):
 
 
 class Topology:
-    """What all three have in common.  Subclasses say who owns a slot and how it is found again."""
+    """The nodes of a store.  A subclass finds the owner of a slot."""
 
     has_slots = False  # whether keys are spread over nodes
 
@@ -96,10 +98,13 @@ class Topology:
     def conclude(self, link: Node, call: RedisCall, reply: Any) -> None:
         """Takes every reply that is not a plain success of a plain call."""
         if call.replies > 1:
-            replies, call.got = call.got, []
+            if isinstance(reply, list) and ReplyError not in map(type, reply):
+                call.answer(reply)
+                return
+            replies, call.got = [*call.got, reply], []
             unit = classify_unit(replies)
             if unit is None:
-                self._conclude_unit(link, call, replies[-1])
+                self._conclude_unit(link, call, reply)
                 return
             verdict = unit
         elif isinstance(reply, ReplyError):
@@ -175,3 +180,29 @@ class Waiting:
         if now_s >= self._next_s or (is_sure and sentence != self._told):
             self._told, self._next_s = sentence, now_s + TELL_EVERY_S
             self._on_wait(sentence)
+
+
+class Standalone(Topology):
+    """One server."""
+
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, prefix)
+        self._target = target
+        self._link = self._make_link(watch)
+
+    def _make_link(self, watch: Watch) -> Node:
+        # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
+        return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
+                    primary=lambda: self.admission.is_open, inspection=self.admission)  # fmt: skip
+
+    async def _locate(self) -> Address:
+        return self._target.seeds[0]
+
+    def owner(self, slot: int) -> Node:
+        return self._link
+
+    def links(self) -> Sequence[Node]:
+        return (self._link,)
+
+    async def open(self, on_wait: OnWait) -> None:
+        await self.first_ready([self._link], on_wait)

@@ -8,6 +8,7 @@ again until it is done.  Source: PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -71,7 +72,7 @@ class Coordinator:
             items_max=config.transaction_log_batched_write_max_records if batched else 1,
             bytes_max=min(config.transaction_log_batched_write_max_size, CALL_BYTES_MAX),
             lazy_ms=config.transaction_log_batched_write_max_delay_ms,
-            turnstile=lambda: store.turnstile(self.keys.state),
+            turnstile=partial(store.turnstile, self.keys.state),
         )
         self._limits = (
             config.ended_status_retention_ms,

@@ -56,7 +56,7 @@ class _PartitionEnds:
         self._tombstone_ms = config.tombstone_ms
         self._is_group: dict[str, bool] = {}
         self.group: GroupCommit[_End] = GroupCommit(
-            self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(self._keys.state)
+            self._send, self._settle, items_max=16, turnstile=partial(store.turnstile, self._keys.state)
         )
 
     def has_kinds(self, names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""One server, or the primary that sentinels name.
+"""The primary that sentinels name.
 
     sentinels: "who is mymaster?" ──▶ address ──▶ ROLE says master? ──▶ the link
 
@@ -8,37 +8,11 @@ connection, stops answering, or answers READONLY.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import ask_once
 from redis_ledger.store.node import Node, Watch
-from redis_ledger.store.topology import OnWait, Topology
-
-
-class Standalone(Topology):
-    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
-        super().__init__(watch, prefix)
-        self._target = target
-        self._link = self._make_link(watch)
-
-    def _make_link(self, watch: Watch) -> Node:
-        # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
-        return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
-                    primary=lambda: self.admission.is_open, inspection=self.admission)  # fmt: skip
-
-    async def _locate(self) -> Address:
-        return self._target.seeds[0]
-
-    def owner(self, slot: int) -> Node:
-        return self._link
-
-    def links(self) -> Sequence[Node]:
-        return (self._link,)
-
-    async def open(self, on_wait: OnWait) -> None:
-        await self.first_ready([self._link], on_wait)
+from redis_ledger.store.topology import Standalone
 
 
 class Sentinel(Standalone):
