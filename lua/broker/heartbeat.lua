@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
 --[[ broker/heartbeat: store a broker's heartbeat, assign its node id at the first one, and list the live brokers.
 
-A broker takes the node id of an earlier broker of the same Kafka address, or else the lowest that no live broker has.
-A broker is live until it has been silent for silent_ms.  Silence only counts while this Redis received heartbeats: of
-the time between two heartbeats, of any brokers, at most every_ms counts.  After silent_ms without any heartbeat, which
-means that Redis was away or stopped, every broker that was live then has a full interval again.
+A broker takes the node id of an earlier broker with the same Kafka address, or else the lowest free one.
+A broker is live until it has sent no heartbeat for silent_ms.  Of the time between two heartbeats, of any brokers, at
+most every_ms counts as silence.  After silent_ms without any heartbeat, when Redis was down or unreachable, every
+broker that was live before has a full interval again.
 
 KEYS        1 brokers  2 addresses  3 state
 ARGV        1 broker  2 silent_ms  3 every_ms  4 main Kafka address, "" for none  5 addresses (JSON)
-            6 now_ms ("" the server's clock: what brokers pass, so that a call that waited carries no old time)
-            7 cluster id that the broker knows, "" at its first heartbeat
+            6 now_ms ("" the server's clock: brokers pass this, so that a delayed call carries no old time)
+            7 cluster id of the broker, "" at its first heartbeat
 RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live brokers, the caller first, with their
             addresses (JSON), node id included
-            | {OTHER_CLUSTER, cluster id or ""} the broker knows another one: this Redis lost its data
+            | {OTHER_CLUSTER, cluster id or ""} it differs from the broker's: this Redis lost its data
 COMPLEXITY  O(n log n) for n known brokers
 WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address is removed; heartbeats of
             other live brokers move forward by the time that does not count as silence
@@ -34,7 +34,7 @@ local rows = #names > 0 and redis.call("HGETALL", KEYS[2]) or {}
 local newest = tonumber(names[#names] or now)
 local gap = now - newest
 
--- The heartbeat of another broker, moved forward by what does not count as its silence.
+-- Returns the heartbeat of another broker, moved forward by the time that does not count as silence.
 local function excused(beaten)
   if newest - beaten >= silent then return beaten end -- it was not live before the gap
   if gap < 0 or gap >= silent then return now end -- the clock was set back, or Redis was away
@@ -50,7 +50,7 @@ for i = 1, #names, 2 do
     local stored = tonumber(names[i + 1])
     local beaten = excused(stored)
     if ARGV[4] ~= "" and kafka == ARGV[4] then
-      replaced, node = name, tonumber(id) -- also of one that has beaten before it listened
+      replaced, node = name, tonumber(id) -- also if its first heartbeat came before its listener
     elseif now - beaten < silent then
       taken[tonumber(id)] = true
       live[#live + 1], live[#live + 2] = name, address

@@ -5,7 +5,7 @@ KEYS        1 users
 ARGV        1 user  2 row the caller read ("" none)  3 new row ("" deletes the user)
 RETURNS     {OK} | {STALE, current row or ""}
 COMPLEXITY  O(1)
-WRITES      only when it is as expected; a retry that finds the new state answers OK
+WRITES      only if the row is as expected; a retry that finds the new row returns OK
 SOURCE      KIP-554 "SCRAM credentials"
 ]]
 --- @include "include/status"

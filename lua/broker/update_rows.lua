@@ -2,12 +2,12 @@
 --[[ broker/update_rows: set and remove rows of a table that every broker caches, and raise its version.
 
 KEYS        1 the table  2 catalog state
-ARGV        1 name of the version in the catalog's state  2 the version from now on, another one in each call
+ARGV        1 name of the version in the catalog's state  2 new version, different in each call
             3.. pairs: field, row ("" removes it)
 RETURNS     {OK, rows that were new or removed or changed}
 COMPLEXITY  O(rows given)
 WRITES      the version changes only when a row does, so a repeated call is a no-op
-SOURCE      KIP-11 (rules are kept by the cluster, and cached by each broker)
+SOURCE      KIP-11 (the cluster stores the rules, each broker caches them)
 ]]
 --- @include "include/status"
 local changed = {}

@@ -1,15 +1,18 @@
 #!lua flags=allow-oom
---[[ cursor/ack: acknowledge offsets one by one or in ranges, for good; all of them or, when one is refused, none.
+--[[ cursor/ack: acknowledge offsets, singly or in ranges: all of them, or none if one is refused.
 
-A call touches a bounded number of leases.  What needs more is first checked page by page, then acknowledged page by page.
+A call touches a bounded number of leases.  A longer acknowledgement is checked page by page, then acknowledged page by
+page.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3 how   all: in this call, or nothing; check: only say what would forbid it; page: as far as
-            this call goes  4 most leases to touch  5.. first, last of each range, ascending and disjoint
-RETURNS     {OK, acknowledged, mark, [reached]} reached: the offset up to which this was done or checked, or with `all` how
-            far one call would go and nothing was done; without it, all was done | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
+ARGV        1 topic_id  2 consumer
+            3 how   all: everything in this call, or nothing; check: validate without writing; page: one page
+            4 most leases to touch  5.. first, last of each range, ascending and disjoint
+RETURNS     {OK, acknowledged, mark, [reached]} reached: the last offset that was acknowledged or checked; with `all`, the
+            last offset that one call can cover, and nothing was written; absent if the call covered everything
+            | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-            acknowledged counts what was acknowledged before as well; what a transaction holds is left to it, uncounted
+            acknowledged includes offsets acknowledged before; offsets that a transaction holds are skipped and not counted
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched, plus the bitmaps (1 KiB each) that change
 WRITES      only when it returns OK
 SOURCE      PIP-54 "batch index acknowledgement"; docs/decisions/0004

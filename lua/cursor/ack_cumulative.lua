@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
---[[ cursor/ack_cumulative: acknowledge everything up to an offset, for good, except what transactions hold.
+--[[ cursor/ack_cumulative: acknowledge everything up to an offset, except what transactions hold.
 
-It is refused when it covers an offset that was not delivered to this consumer.
+It is refused if it covers an offset that was not delivered to this consumer.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 offset (inclusive)  4 how  5 most leases to touch (both as cursor/ack has them)
-            6 from   the offset to begin at; lower than the mark means the mark
-RETURNS     {OK, acknowledged by this call, mark, [reached, as of cursor/ack]} | {WRONG_KIND, kind} | {NOT_LEASED, offset, consumer that has it}
-            | {NOT_DELIVERED, first offset that was not delivered to this consumer} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            6 from   first offset; below the mark means the mark
+RETURNS     {OK, acknowledged by this call, mark, [reached, as in cursor/ack]} | {WRONG_KIND, kind}
+            | {NOT_LEASED, offset, consumer that has it} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            | {NOT_DELIVERED, first offset that was not delivered to this consumer}
 COMPLEXITY  O(m log l) for l leases, m of them touched
 WRITES      only when it returns OK
 SOURCE      PIP-31 "acknowledgement"; docs/decisions/0004

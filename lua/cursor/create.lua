@@ -1,20 +1,21 @@
 #!lua flags=allow-oom
---[[ cursor/create: make a subscription on one partition.
+--[[ cursor/create: create a subscription on one partition.
 
-Partition 0 is made first and registers the subscription with an incarnation, a random word.  The cursors of the other
-partitions carry the same word.  A cursor with another one is the leftover of a deleted subscription and is replaced.
+The cursor on partition 0 comes first and registers the subscription with an incarnation, a random word.  The cursors of
+the other partitions have the same incarnation.  A cursor with another one is left from a deleted subscription and is
+replaced.
 
 KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
             9 none  only to replace a leftover: store/keys
 ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive or shared)  4 start (earliest, latest or an offset)
-            5 now_ms  6 incarnation: on partition 0 the one to use if the subscription is not there, else the registered one
-            7 partitions: how many the topic has; "" on every partition but 0
-            8 anew   1: the subscription was registered just now, so a cursor without an incarnation (made by an earlier
+            5 now_ms  6 incarnation: on partition 0 the one for a new subscription, elsewhere the registered one
+            7 partitions: of the topic; "" on every partition but 0
+            8 anew   1: the subscription was registered just now, so a cursor without an incarnation (of an earlier
             release) is a leftover; 0: it belongs to the subscription
-RETURNS     {OK, created 0 or 1} | {EXISTS, kind} when it is registered with another kind
-            | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {STALE} when a leftover is to be replaced and `none` is missing
+RETURNS     {OK, created 0 or 1} | {EXISTS, kind} if it is registered with another kind
+            | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {STALE} if a leftover is to be replaced and `none` is missing
 COMPLEXITY  O(1)
-WRITES      only when this incarnation is not there; every key gets a sentinel so that it always exists
+WRITES      only if this incarnation is absent; every key gets a sentinel so that it always exists
 SOURCE      docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
@@ -26,7 +27,7 @@ local held = redis.call("HMGET", KEYS[3], "kind", "incarnation")
 local incarnation = held[2] or ""
 if held[1] and registers then
   if held[1] ~= ARGV[3] then return { EXISTS, held[1] } end
-  return { OK, incarnation == ARGV[6] and 1 or 0 } -- the same word: this very call, repeated
+  return { OK, incarnation == ARGV[6] and 1 or 0 } -- the same incarnation: a retry of the call that created it
 end
 if held[1] == ARGV[3] and incarnation == ARGV[6] then return { OK, 0 } end
 
@@ -36,7 +37,7 @@ if held[1] == ARGV[3] and incarnation == "" and ARGV[8] == "0" then
   redis.call("HSET", KEYS[3], "incarnation", ARGV[6])
   return { OK, 0 }
 end
--- Keys that are removed and made again are lost while their slot moves, so this waits for the end of the move.
+-- Keys that are deleted and created again are lost while their slot migrates, so this waits for the end of a migration.
 if held[1] and not KEYS[9] then return { STALE } end
 -- session: read by brokers of earlier releases only.
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])

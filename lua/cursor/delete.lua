@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---[[ cursor/delete: remove a subscription from one partition, whatever it holds.
+--[[ cursor/delete: delete a subscription on one partition, with its acknowledgements and leases.
 
 KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
 ARGV        1 topic_id  2 name (percent-encoded)
-            3 incarnation: remove it only if it is this one, or has none (made by an earlier release); "*" removes any
-RETURNS     {OK, 1 when it was removed, its incarnation} | {UNKNOWN_TOPIC}
+            3 incarnation: delete only this one, or one without an incarnation (of an earlier release); "*" deletes any
+RETURNS     {OK, 1 if it was deleted, its incarnation} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1); memory is freed in the background
-WRITES      all of it; an end of a transaction that held acks here finds nothing and succeeds
+WRITES      every key; the end of a transaction with pending acks here finds none and succeeds
 SOURCE      docs/decisions/0004, 0019
 ]]
 --- @include "include/status"

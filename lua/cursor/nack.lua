@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
 --[[ cursor/nack: return leased offsets for redelivery after a delay.
 
-Only leases of this consumer change; offsets that are acknowledged, pending or leased to another consumer do not.
+Only leases of this consumer change; acknowledged, pending and other consumers' offsets do not.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms
-            5 unseen   1: no consumer received them, so this does not count as a delivery
-            6 most leases to touch  7 from   without ranges: the offset to begin at
+            5 unseen   1: no consumer received them, so the delivery does not count
+            6 most leases to touch  7 from   without ranges: the first offset
             8.. first, last of each range, ascending and disjoint; none: all
-RETURNS     {OK, handed back, [reached]} reached: the offset up to which it was done, unless that was all | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+RETURNS     {OK, returned, [reached]} reached: the last offset returned, if more calls are needed
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched
-WRITES      leases; a repeated call finds nothing left to do
+WRITES      leases; a repeated call changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
 ]]
 --- @include "include/status"

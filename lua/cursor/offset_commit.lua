@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
---[[ cursor/offset_commit: a Kafka group commits its offset on a partition, for good or in a transaction until its end.
+--[[ cursor/offset_commit: commit the offset of a Kafka group on a partition, at once or with a transaction.
 
-Any offset goes, backward and beyond the log's end too.  The register is made when it is not there.  A generation below
-one that was seen here is refused: the group has removed that member.  In a
-transaction the offset replaces the one the same transaction had pending; include/end_pending_acks makes it count, or drops it.
+Any offset is accepted, also a lower one or one beyond the log end.  A missing register is created.  A generation below
+the highest one seen here is refused: the group has removed that member.  In a transaction the offset replaces the
+transaction's earlier pending one; include/end_pending_acks commits or drops it.
 
 KEYS        1 state  2 subs  3 ended  4 watermarks  5 cursor  6 pending
 ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a commit without one
-            5 offset  6 leader_epoch  7 metadata  8 coordinator ("" for good)  9 serial
-RETURNS     {OK, made 0 or 1} | {FENCED, generation seen} | {TXN_ENDED} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
+            5 offset  6 leader_epoch  7 metadata  8 coordinator ("" without a transaction)  9 serial
+RETURNS     {OK, created 0 or 1} | {FENCED, generation seen} | {TXN_ENDED} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when it returns OK; repeated, the same once more
+WRITES      only when it returns OK; a repeated call writes the same again
 SOURCE      KIP-98 "offset commits", KIP-447; docs/decisions/0011
 ]]
 --- @include "include/status"

@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
---[[ cursor/offset_delete: forget a Kafka group's offset on a partition, or the whole register, fence included.
+--[[ cursor/offset_delete: delete a Kafka group's offset on a partition, or the whole register with its fence.
 
 KEYS        1 state  2 subs  3 cursor  4 pending
-            5 acks  6 leases  7 spans  8 due: for a register, since one of an earlier release has them; else 5 none
+            5 acks  6 leases  7 spans  8 due: to delete a register, which has them from earlier releases; else 5 none
 ARGV        1 topic_id  2 group (percent-encoded)
-            3 what   offset: the offset and what is pending, the register stays; register: all of it
-            4 when   always; empty: if there is no offset; idle: if no member was seen since before_ms; of the latter two
-                     neither while anything is pending
+            3 what   offset: the offset and pending commits, but not the register; register: everything
+            4 when   always; empty: if there is no offset; idle: if no member was seen since before_ms; empty and idle
+                     only if no commit is pending
             5 before_ms
-RETURNS     {OK, there is a register left 0 or 1} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
+RETURNS     {OK, 1 if the register remains} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n) for n commits pending; memory is freed in the background
-WRITES      an end of a transaction that had a commit pending here finds nothing and succeeds; KEYS 5 to 8 go in any case
+WRITES      the end of a transaction with a pending commit here finds none and succeeds; KEYS 5 to 8 are always deleted
 SOURCE      KIP-496 "offset delete", KIP-211 "expiration"; docs/decisions/0011
 ]]
 --- @include "include/status"

@@ -1,17 +1,16 @@
 #!lua flags=allow-oom
---[[ cursor/offset_fetch: read the committed offset of a Kafka group; a fetch with a generation fences earlier ones.
+--[[ cursor/offset_fetch: read the committed offset of a Kafka group; a fetch with a generation fences earlier generations.
 
-A member that takes a partition over fetches before it works, so from then on nothing that its predecessor sends late
-can be committed here, also when the group has moved to another broker in between.
+A member fetches before it consumes a newly assigned partition.  From then on a late commit of the previous member is
+refused, also if the group has moved to another broker in between.
 
 KEYS        1 state  2 subs  3 cursor  4 pending
 ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a read without fencing
-            5 make  1: the register is to be there afterwards, as it is with a generation; else 0
-RETURNS     {OK, offset or -1, leader_epoch, metadata, time of the commit or -1, transactions with a commit pending...} of those
-            at most 100
-            | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
-COMPLEXITY  O(n) for n commits pending
-WRITES      the fence, and a register without offset where there was none; nothing without a generation or `make`
+            5 make  1: create a missing register, as with a generation; else 0
+RETURNS     {OK, offset or -1, leader_epoch, metadata, time of the commit or -1, transactions with a pending commit...}
+            at most 100 transactions | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(n) for n pending commits
+WRITES      the fence, and a missing register without an offset; nothing without a generation or `make`
 SOURCE      KIP-447 "unstable offsets"; docs/decisions/0011
 ]]
 --- @include "include/status"

@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
---[[ cursor/pending_ack: acknowledge in a transaction: the offsets are PENDING_ACK until its end, which calls include/end_pending_acks.
+--[[ cursor/pending_ack: acknowledge in a transaction: the offsets are PENDING_ACK until it ends (include/end_pending_acks).
 
-All of them or, when one is refused, none.  Held offsets lose their lease and keep their delivery count.
+All offsets, or none if one is refused.  Held offsets lose their lease and keep their delivery count.
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 coordinator  4 serial  5 cumulative (1 or 0)
-            6 how  7 most leases to touch (both as cursor/ack has them)
-            8.. first, last of each range, ascending and disjoint; of a cumulative ack its offset (inclusive) and the one to
-            begin at, where one lower than the mark means the mark
-RETURNS     {OK, held, mark, [reached]} held counts the offsets of the call, of a cumulative ack those its transaction holds now;
-            reached as of cursor/ack
-            | {TXN_ENDED} | {TXN_CONFLICT, offset, transaction that has it, "" when acknowledged, "?" when it is not found}
+            6 how  7 most leases to touch (both as in cursor/ack)
+            8.. first, last of each range, ascending and disjoint; for a cumulative ack its offset (inclusive) and the
+            first offset, where one below the mark means the mark
+RETURNS     {OK, held, mark, [reached]} held: the offsets of the call; for a cumulative ack all that the transaction holds;
+            reached as in cursor/ack
+            | {TXN_ENDED} | {TXN_CONFLICT, offset, transaction that holds it, "" if acknowledged, "?" if not found}
             | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset} | {WRONG_KIND, kind}
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched, plus what its transaction holds in the regions touched;
-            a cumulative ack also reads the bitmaps from the mark on when very many transactions hold something
-WRITES      only when it returns OK; a repetition in the same transaction changes nothing
+COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched, plus the transaction's ranges in the regions touched;
+            a cumulative ack also reads the bitmaps from the mark on if very many transactions hold offsets
+WRITES      only when it returns OK; a retry in the same transaction changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decisions/0004
 ]]
 --- @include "include/status"
@@ -34,7 +34,7 @@ end
 local ranges, total, from, held = nil, 0, nil, cursors.holding(c, txn)
 local fresh = { body = "", head = "I", regions = {} }
 
--- How many offsets the transaction holds.  With regions: all up to `upto` that are not acknowledged.
+-- Returns the number of offsets that the transaction holds; with regions, all up to `upto` that are not acknowledged.
 local function held_by_it()
   if held.upto and #held.regions > 0 then return held.upto - c.mark + 1 - cursors.acked(c, c.mark, held.upto) end
   return select(2, cursors.without(cursors.held_ranges(c, txn, held), {}))
@@ -45,10 +45,10 @@ if cumulative then
   if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
   if offset >= c.read then return { NOT_DELIVERED, c.read } end
   local upto = held and held.upto
-  if upto == offset then return { OK, held_by_it(), c.mark } end -- a repetition, answered as the first time
+  if upto == offset then return { OK, held_by_it(), c.mark } end -- a retry gets the first reply
   if upto and offset <= upto then return { TXN_CONFLICT, offset, txn } end
   if offset < c.mark then return { TXN_CONFLICT, offset, "" } end
-  from = math.max(c.mark, begin, (upto or -1) + 1) -- up to `upto` nothing is leased any more
+  from = math.max(c.mark, begin, (upto or -1) + 1) -- no leases remain up to `upto`
   ranges = { from, offset }
   if c.held > 0 then
     local others = cursors.others(c, txn)
@@ -71,7 +71,7 @@ if cumulative then
   local unconfirmed = cursors.unconfirmed(c, touched, consumer)
   if unconfirmed then return unconfirmed end
   local last = ranges[2]
-  if c.held > 0 and last and not select(2, cursors.others(c, txn)) then -- more transactions than were looked at
+  if c.held > 0 and last and not select(2, cursors.others(c, txn)) then -- more transactions than others() reads
     local mine = 0
     for _, r in ipairs(held and { cursors.held_ranges(c, txn, held, ranges) } or {}) do
       for i = 1, #r, 2 do mine = mine + math.max(math.min(r[i + 1], last) - math.max(r[i], from) + 1, 0) end
@@ -82,7 +82,7 @@ else
   for _, lease in ipairs(touched) do
     if cursors.is_others(lease, consumer) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
   end
-  if size < total then -- the rest must be held by this very transaction
+  if size < total then -- the rest must be held by this transaction
     local rest = cursors.without(ranges, cursors.holes(touched))
     if held then rest = cursors.without(rest, cursors.held_ranges(c, txn, held, rest)) end
     if rest[1] then return { TXN_CONFLICT, rest[1], cursors.holder(c, txn, rest[1]) } end

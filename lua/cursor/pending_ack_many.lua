@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
---[[ cursor/pending_ack_many: the transactional acks of several transactions on one subscription, when none of them is in doubt.
+--[[ cursor/pending_ack_many: apply the transactional acks of several transactions on one subscription, if all are simple.
 
-The common case, in one reading and one writing of the cursor: every range is leased to who acknowledges it, and no
-transaction held anything here or has ended.  When anything else is found nothing is done, and cursor/pending_ack decides on
-each by itself.
+The common case, with one read and one write of the cursor: every range is leased to the consumer that acknowledges it,
+and each transaction is open and holds nothing here yet.  In any other case the script changes nothing, and the caller
+sends each ack to cursor/pending_ack.
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 number of acks
             3.. for each: consumer  coordinator  serial  offsets held
-            then all ranges, ascending and disjoint, three each: first  last  which ack (from 1)
-RETURNS     {OK, mark} | {STALE} take them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+            then all ranges, ascending and disjoint, three each: first  last  number of the ack (from 1)
+RETURNS     {OK, mark} | {STALE} send them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
 WRITES      only when it returns OK
 SOURCE      cursor/pending_ack; docs/decisions/0007

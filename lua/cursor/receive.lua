@@ -1,35 +1,35 @@
 #!lua flags=allow-oom
---[[ cursor/receive: lease records to a consumer: first what is due again, by offset, then new ones up to the stable offset.
+--[[ cursor/receive: lease records to a consumer: first redeliveries, by offset, then new records up to the stable offset.
 
-New offsets without deliverable records (markers, aborted batches, gaps, what retention took) are passed over and count as
-acknowledged in the same step, also behind the last record delivered, so they never hold the mark back.
+New offsets without deliverable records (markers, aborted batches, gaps, trimmed records) are skipped and count as
+acknowledged in the same step, also after the last delivered record, so they never hold the mark back.
 
-    log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is passed,  d
+    log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is skipped,  d
     offset   0   1     2     3     4    5          bits set               2 3 4
 
-A shared subscription delivers leases that are due, of any consumer.  An exclusive one delivers in order: first every
-lease that its owner does not have yet or has not acknowledged, then new records.
+A shared subscription redelivers leases of any consumer that are due.  An exclusive one delivers in order: first every
+lease that its owner has not received or not acknowledged, then new records.
 
-    after 3     0  1  2  3 | 4  5 | 6  7       4 and 5 are leased to the owner, but the answer that carried them was lost:
-                they have them           new    they are delivered again, with the same count, and then 6 and 7
+    after 3     0  1  2  3 | 4  5 | 6  7       4 and 5 are leased to the owner, but the response with them was lost:
+                received               new      they are delivered again with the same count, and then 6 and 7
 
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
-ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that passes it is the last)
+ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
             6 ack_timeout_ms  7 session_ms (exclusive)
-            8 epoch (exclusive): of the ownership of this consumer, from cursor/claim; "" without one
-            9 after (exclusive): the consumer has what was delivered up to this offset; "": deliver again all that is leased
-            10 unseen   1: what is leased beyond `after` was never seen, so it keeps its count
+            8 epoch (exclusive): of this consumer's ownership, from cursor/claim; "" without one
+            9 after (exclusive): the consumer has received up to this offset; "": redeliver everything that is leased
+            10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
             11 request  name of the request, no spaces, or ""
-            12 again    1: the answer to this very request was lost; what it leased is delivered again, with the same count
-RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: there is more right now; next_due: when the next
-            lease runs out, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base,
-            records, bytes, producer, flags, append time, the last eight those of the log entry
-            | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/claim first
+            12 again    1: the response to this request was lost; its leases are delivered again with the same count
+RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now; next_due: when
+            the next lease expires, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger,
+            entry, base, records, bytes, producer, flags, append time, the last eight from the log entry
+            | {NOT_OWNER} an exclusive subscription, and the epoch is missing or of an earlier owner: call cursor/claim
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 looked through for a repeated request) of l, and e log
-            entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call.
-            Where very many aborts lie close to each other, calls in between walk over them: include/aborted_checkpoints
-WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
+COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 are read for a repeated request) of l, and e log
+            entries, at most 400: with too few records and more 1, the caller sends another call.
+            Where very many aborts lie close together, calls in between walk over them: include/aborted_checkpoints
+WRITES      nothing if there is nothing to deliver or to skip and the subscription is shared
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
@@ -53,14 +53,14 @@ if walk then
 end
 cursors.trim(c, tonumber(state[2]))
 if exclusive then
-  if c.consumer ~= consumer then -- a new owner: what it had in an earlier time of its own may be another's by now
+  if c.consumer ~= consumer then -- a new owner: leases of its earlier ownership may belong to another consumer now
     after, is_unseen, c.taken = -1, false, c.read
   end
   c.consumer, c.epoch, c.consumer_until = consumer, epoch, now + tonumber(ARGV[7])
 end
 
 -- Leases to deliver again ---------------------------------------------------------------------------------------------
--- By first offset: { lease, the first of its offsets to deliver, whether its count stays }.
+-- First offset → { lease, its first offset to deliver, whether its count stays }.
 
 local again, truncated = {}, false
 
@@ -87,7 +87,7 @@ if exclusive then
   local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
   truncated = #names == DUE_MAX
   local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", 0, 1)[1]
-  names[#names + 1] = before or nil -- it may begin before `after` and end behind it
+  names[#names + 1] = before or nil -- it may begin before `after` and end after it
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     local is_own = lease.consumer == consumer
     if lease.last > after and (is_own or cursors.is_others(lease, consumer)) then
@@ -96,8 +96,8 @@ if exclusive then
   end
 end
 
--- By offset.  With more due leases than one call looks at, those are taken that are first in the log, so that a consumer
--- that takes over finds everything in order.
+-- By offset.  If more leases are due than one call reads, the first in the log are taken, so that a consumer that takes
+-- over receives in order.
 local function first_deadline()
   return tonumber(redis.call("ZRANGEBYSCORE", c.due, "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")[2] or math.huge)
 end
@@ -136,7 +136,7 @@ local function deliver(fields, first, last, count)
   end
 end
 
--- A visit for each_stretch that delivers as much as fits.
+-- Returns a visitor for each_stretch that delivers as much as fits.
 local function take(count)
   return function(first, last, fields)
     if not fields then
@@ -156,11 +156,11 @@ local function take(count)
   end
 end
 
-local look = LOOK_MAX -- entries that this call may still look at
+local look = LOOK_MAX -- entries that this call may still read
 if truncated then more = 1 end
 for _, each in ipairs(due) do
   if left <= 0 or room <= 0 or look <= 0 then
-    more, left = 1, 0 -- in order: nothing new before all of those
+    more, left = 1, 0 -- in order: no new records before all of those
     break
   end
   local lease, from = each[1], each[2]
@@ -173,7 +173,7 @@ for _, each in ipairs(due) do
   cursors.keep(c, lease, lease.first, from - 1)
   cursors.keep(c, lease, reached, lease.last)
 end
-if exclusive and truncated then left = 0 end -- in order: nothing new before all of those
+if exclusive and truncated then left = 0 end -- in order: no new records before all of those
 for _, grant in ipairs(grants) do
   if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
 end
@@ -190,7 +190,7 @@ for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], deadline, request) end
 if changed then cursors.save(c) end
 if #due > 0 then
-  next_due = first_deadline() -- some of those that there were are gone
+  next_due = first_deadline() -- some of the earlier leases are gone
 elseif #grants > 0 then
   next_due = math.min(next_due, deadline)
 end

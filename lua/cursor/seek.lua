@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
---[[ cursor/seek: begin again at an offset: what is below counts as acknowledged, all from there on is new.
+--[[ cursor/seek: reset a subscription to an offset: everything below counts as acknowledged, the rest is new.
 
-Leases, acks and pending acks are dropped: an end of a transaction that held acks here then changes nothing.
+Leases, acks and pending acks are dropped: the end of a transaction that held acks here then changes nothing.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending; and `none`: store/keys
-ARGV        1 topic_id  2 where (earliest, latest or an offset; one below the log start means the log start)
+ARGV        1 topic_id  2 where (earliest, latest or an offset; below the log start means the log start)
 RETURNS     {OK, offset} | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(1); memory is freed in the background
-WRITES      only when it returns OK; the session of an exclusive consumer goes on
+WRITES      only when it returns OK; the session of an exclusive consumer continues
 SOURCE      requirements AK-30; docs/decisions/0004
 ]]
 --- @include "include/status"

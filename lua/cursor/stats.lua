@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
---[[ cursor/stats: where a subscription stands on one partition.
+--[[ cursor/stats: read the positions and the backlog of a subscription on one partition.
 
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
-ARGV        1 topic_id  2 most log entries to look at for the backlog
+ARGV        1 topic_id  2 most log entries to read for the backlog
 RETURNS     {OK, kind, mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered, consumer,
             consumer_until, created, next_due} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-            acked: acknowledged beyond the mark.  leased: to a consumer; what was handed back or came back with an abort is in
-            the backlog alone.  backlog: leased, held, and records that can still be dispatched or dispatched again; exact 0
-            when the log was longer than looked at: the rest is then counted by offsets, markers and aborted ones included
-            Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the commits that are
-            pending, backlog the offsets from there to the end; all of the log when it has no offset
-COMPLEXITY  O(log entries looked at)
-WRITES      only the step over what retention has taken
+            acked: acknowledged beyond the mark.  leased: to a consumer; offsets returned by a nack or an abort are only in
+            the backlog.  backlog: leased, held, and records still to be dispatched or redelivered; exact 0 if the log is
+            longer than the entries read: the rest is then counted by offsets, including markers and aborted records
+            For a Kafka group: mark and read are its offset (-1: none), stable is the log end, held the pending commits,
+            backlog the offsets from there to the end; the whole log if it has no offset
+COMPLEXITY  O(log entries read)
+WRITES      only to move past records that retention has removed
 SOURCE      requirements TB-30; docs/decisions/0004
 ]]
 --- @include "include/status"

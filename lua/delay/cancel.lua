@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
---[[ delay/cancel: take records of one delay ledger out before they fire.  The first of this and delay/fire takes effect.
+--[[ delay/cancel: cancel records of one delay ledger before they fire.  The first of delay/cancel and delay/fire wins.
 
 KEYS        1 state  2 ledgers  3 delay state  4 live  5 parts  6 moved  7 repeats
             8 data  stream  the ledger named in ARGV[2]
 ARGV        1 topic_id  2 delay ledger
             3.. the records, three each: entry  index  records of the entry
-RETURNS     {OK, answer ...} for each: 1 cancelled now, 2 cancelled before, 0 not pending (any more) | {UNKNOWN_TOPIC}
+RETURNS     {OK, result ...} for each record: 1 cancelled now, 2 cancelled before, 0 not pending | {UNKNOWN_TOPIC}
 COMPLEXITY  O(records)
-WRITES      live bits, parts, counters; the payload of an entry of which nothing was ever visible
+WRITES      live bits, parts, counters; the payload of an entry that never fired
 SOURCE      requirement DD-64
 ]]
 --- @include "include/status"
@@ -48,7 +48,7 @@ for i = 3, #ARGV, 3 do
     end
     if redis.call("HEXISTS", KEYS[7], name) == 1 then repeats[#repeats + 1] = name end
   elseif row and redis.call("HEXISTS", KEYS[7], "!" .. name) == 1 and not repeats[name] then
-    -- It has fired, and is about to be scheduled again: it will not be.
+    -- It has fired and waits to be scheduled again: end the recurrence.
     answer, repeats[name] = 1, true
     repeats[#repeats + 1] = name
     row.unlogged = row.unlogged - 1

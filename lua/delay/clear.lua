@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
---[[ delay/clear: cancel everything that is scheduled in a partition, but for what open transactions hold.
+--[[ delay/clear: cancel all scheduled records of a partition, except those that open transactions hold.
 
-The index goes as a whole; the payload goes with its ledgers, which nothing waits in any more.
+The whole index is deleted.  The payload is deleted with its ledgers, in which no record is pending any more.
 
 KEYS        1 state  2 ledgers
             3 data  stream  payload of the delay ledger to open (one below the open one)
             4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 buckets  12 next  13 snaps  14 repeats
-ARGV        1 topic_id  2 delay ledger as the caller knows it  3 now_ms
+ARGV        1 topic_id  2 delay ledger that the caller read  3 now_ms
 RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {TOO_MANY, records held} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(ledgers + records held, at most 5000); Redis frees the rest in the background
-WRITES      everything above; snapshots are left to the sweep
+WRITES      every key above; the sweep deletes the snapshots
 SOURCE      requirement DD-11
 ]]
 --- @include "include/status"
@@ -17,12 +17,12 @@ SOURCE      requirement DD-11
 --- @include "include/create_stream"
 local delay = KEYS[4]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local HELD_MAX = 5000 -- records that open transactions may hold: each is looked at
+local HELD_MAX = 5000 -- records that open transactions may hold: each is read
 local own = redis.call("HMGET", delay, "ledger", "records", "held")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
 if tonumber(own[3] or 0) > HELD_MAX then return { TOO_MANY, tonumber(own[3]) } end
-local seen, blocks, repeats = {}, {}, {} -- entries that are held; rows of parts of those that are blocks; how they repeat
+local seen, blocks, repeats = {}, {}, {} -- held entries; the parts of blocks among them; their recurrences
 local has_repeats = redis.call("HLEN", KEYS[14]) > 1
 local waits = {} -- ledger → entries that open transactions hold in it
 local fields = redis.call("HGETALL", delay)

@@ -2,7 +2,7 @@
 --[[ delay/drop_snapshot: delete a snapshot that no bucket lists.
 
 KEYS        1 state  2 buckets  3 snaps  4 snapshot
-ARGV        1 topic_id  2 snapshot id  3 begun before this time, ms (0 whenever)
+ARGV        1 topic_id  2 snapshot id  3 begun before this time, ms (0: any time)
 RETURNS     {OK, dropped 0 or 1} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(buckets)
 WRITES      only when no bucket refers to it

@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
---[[ delay/fire: write log entries for scheduled entries that are due, in order of (due time, entry): from here they are visible.
+--[[ delay/fire: make scheduled entries that are due visible: write their log entries, ordered by (due time, entry).
 
-No payload is moved: a log entry points into the delay ledger.  Due is decided by this server's clock.  What is due at or
-after the first entry of a segment that is not loaded yet (the horizon) waits for it, so the order holds over all buckets.
-An index entry whose live bit is 0 was fired or cancelled before and is passed over.
+No payload is moved: a log entry points into the delay ledger.  The clock of this server decides what is due.  Entries due
+at or after the first entry of an unloaded segment (the horizon) wait for it, so the order holds across buckets.
+An index entry whose live bit is 0 was fired or cancelled before and is skipped.
 
 KEYS        1 state  2 ledgers  3 log  4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 next  12 repeats
-ARGV        1 topic_id  2 most index entries to take  3 now_ms ("" the server's clock: what brokers say)
-            4 channel that hears (leader epoch, next offset, stable offset)
+ARGV        1 topic_id  2 most index entries to take  3 now_ms ("" the server's clock: brokers pass this)
+            4 channel to publish to (leader epoch, next offset, stable offset)
 RETURNS     {OK, now_ms, index entries taken, records fired, first due left (-1 none), due of the horizon (-1 none), bucket of the
             horizon, decided transactions, entries that fired and repeat, entries in the open bucket, delay ledger, closing,
-            entries fired, their summed lateness in ms, entries in the queue, buckets with unloaded segments} | {UNKNOWN_TOPIC} | {OK, now_ms} when nothing was ever scheduled here
+            entries fired, their summed lateness in ms, entries in the queue, buckets with unloaded segments}
+            | {OK, now_ms} if no record was ever scheduled here | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n log m) for n entries of m
 WRITES      log entries, live bits, counters; the sorted sets lose what was taken
 SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
@@ -36,7 +37,7 @@ local SETS = { KEYS[7], KEYS[6], KEYS[5] }
 local horizon = redis.call("ZRANGEBYSCORE", KEYS[11], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
 local horizon_due, horizon_name = tonumber(horizon[2]), horizon[1] and string.sub(horizon[1], 1, 12)
 local last_due = math.min(now, horizon_due or now)
-local lists, places, taken, sets = {}, {}, {}, {} -- of those sets in which something is due
+local lists, places, taken, sets = {}, {}, {}, {} -- of the sets with due entries
 for _, key in ipairs(SETS) do
   local list = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", 0, most)
   if list[1] then
@@ -45,7 +46,7 @@ for _, key in ipairs(SETS) do
   end
 end
 
--- The next of the lists that may fire: member, due.
+-- Returns the next entry of the lists that may fire: member, due.
 local function following()
   local best, member, due
   for k = 1, #lists do
@@ -75,7 +76,7 @@ local function row_of(ledger)
   return rows[ledger]
 end
 
--- "0-3,5" of the records of an entry that are marked; how many there are.
+-- Returns the marked records of an entry as ranges, "0-3,5", and their number.
 local function ranges_of(parts, mark)
   local found, n, from = {}, 0, nil
   for i = 1, #parts + 1 do
@@ -89,9 +90,9 @@ local function ranges_of(parts, mark)
   return table.concat(found, ","), n
 end
 
--- Which records of an entry become visible now: nothing, or their number and (unless it is all of them) their ranges.
--- The entry is over when nothing of it is pending any more.  An index entry from before its record was moved, or was
--- scheduled again, says nothing; behind that comes the record's own time, for this may be all that an index knows of it.
+-- Returns the records of an entry that become visible now: nothing, or their number and (unless it is all of them) their
+-- ranges.  The entry is finished when none of its records is pending.  An index entry is ignored if its record was moved
+-- or scheduled again since; the record's own due time is compared last, since an index may hold nothing else of it.
 local function to_fire(entry, index, due, n)
   local parts = has_parts and (rows_of_parts[entry] or redis.call("HGET", KEYS[9], whole(entry)))
   if not parts and index ~= "" then return 0 end

@@ -1,10 +1,10 @@
 #!lua
---[[ delay/move: give one scheduled record another due time.  Its old index entry stays and is passed over.
+--[[ delay/move: change the due time of one scheduled record.  Its old index entry stays and is skipped.
 
 KEYS        1 state  2 delay state  3 open  4 queue  5 live  6 parts  7 moved
 ARGV        1 topic_id  2 entry  3 index  4 due_ms  5 delay ledger
             6 the rest of its member: ledger records bytes newest_ms
-RETURNS     {OK} | {STALE} when it is not pending (any more) | {UNKNOWN_TOPIC}
+RETURNS     {OK} | {STALE} if it is not pending | {UNKNOWN_TOPIC}
 COMPLEXITY  O(log m + records of the entry)
 WRITES      parts, moved, a sorted set
 SOURCE      requirement DD-64

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ delay/rearm: schedule an entry that repeats again, after it has fired; or let it end.  Its payload stays where it is.
+--[[ delay/rearm: schedule a recurring entry again after it has fired, or end it.  Its payload is not moved.
 
 KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live  7 parts  8 repeats
-ARGV        1 topic_id  2 entry  3 what is owed, as the caller read it  4 due_ms ("" it is over)  5 how it repeats from now on
-RETURNS     {OK, 1 done or 0 another broker has done it} | {UNKNOWN_TOPIC}
+ARGV        1 topic_id  2 entry  3 its "!" row that the caller read  4 due_ms ("" it has ended)  5 its new recurrence
+RETURNS     {OK, 1 done, or 0 if another broker has done it} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(log m)
-WRITES      only when the entry is owed what the caller read
+WRITES      only if the "!" row is the one the caller read
 SOURCE      docs/decisions/0012
 ]]
 --- @include "include/status"

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
---[[ delay/replace: let one bucket take the place of others (a merge), or of itself (made again from its ledgers).
+--[[ delay/replace: replace buckets by one (a merge), or a bucket by its rebuilt version.
 
-The new snapshot is whole and announced before this; those of the sources are deleted after it.
+The new snapshot is complete and announced before this call; those of the sources are deleted after it.
 
 KEYS        1 state  2 buckets  3 next  4 snaps  5 delay state
-ARGV        1 topic_id  2 name of the new bucket  3 its row ("" nothing of it is pending)  4 its snapshot id
+ARGV        1 topic_id  2 name of the new bucket  3 its row ("" no entry is pending)  4 its snapshot id
             5 member of next  6 first due_ms  7 number of sources
-            8.. the sources: name  row as the caller knows it ("" it is not listed)  member of next ("" none)
-RETURNS     {OK} | {STALE} when a source has changed | {UNKNOWN_TOPIC}
+            8.. the sources: name  row that the caller read ("" it is not listed)  member of next ("" none)
+RETURNS     {OK} | {STALE} if a source has changed | {UNKNOWN_TOPIC}
 COMPLEXITY  O(sources log buckets)
-WRITES      only when every source is as the caller knows it
+WRITES      only if every source is as the caller read it
 SOURCE      PIP-195 "merge"
 ]]
 --- @include "include/status"

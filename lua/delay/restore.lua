@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ delay/restore: put entries back into the queue that an index has lost.  What is there stays where it is.
+--[[ delay/restore: put entries that an index has lost back into the queue.  Entries of the queue do not change.
 
 KEYS        1 state  2 queue
 ARGV        1 topic_id

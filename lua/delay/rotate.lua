@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
---[[ delay/rotate: open the next delay ledger, and hand the open bucket over to be sealed.
+--[[ delay/rotate: open the next delay ledger, and close the open bucket for sealing.
 
-Entry numbers go on from ledger to ledger, so an entry is named by its number alone.
+Entry numbers continue from ledger to ledger, so the number alone identifies an entry.
 
 KEYS        1 state  2 ledgers  3 delay state  4 open  5 closing
             6 data  stream  payload of the ledger to open (one below ARGV[2])
-ARGV        1 topic_id  2 delay ledger as the caller knows it  3 now_ms  4 close (1: the bucket too, unless one is being sealed)
-RETURNS     {OK, delay ledger, name of the bucket that is being sealed ("" none)} | {UNKNOWN_TOPIC}
+ARGV        1 topic_id  2 delay ledger that the caller read  3 now_ms  4 close (1: the bucket too, unless one is closing)
+RETURNS     {OK, delay ledger, name of the bucket that is closing ("" none)} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when ARGV[2] is still the open ledger and something is in it
+WRITES      only if ARGV[2] is still the open ledger and is not empty
 SOURCE      PIP-195 "seal"; docs/decisions/0012
 ]]
 --- @include "include/status"

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---[[ delay/seal: list the bucket whose snapshot was written; its sorted set goes.
+--[[ delay/seal: list a bucket whose snapshot is written, and delete its sorted set.
 
 KEYS        1 state  2 delay state  3 closing  4 buckets  5 next  6 snaps; and `none`: store/keys
-ARGV        1 topic_id  2 name of the bucket  3 its row ("" when nothing in it was pending)  4 snapshot id
+ARGV        1 topic_id  2 name of the bucket  3 its row ("" if no entry is pending)  4 snapshot id
             5 member of next  6 first due_ms
-RETURNS     {OK} | {STALE} when another broker has sealed it | {UNKNOWN_TOPIC}
+RETURNS     {OK} | {STALE} if another broker has sealed it | {UNKNOWN_TOPIC}
 COMPLEXITY  O(buckets); Redis frees the set in the background
-WRITES      only while this bucket is the one being sealed
+WRITES      only while this bucket is closing
 SOURCE      PIP-195 "seal"
 ]]
 --- @include "include/status"

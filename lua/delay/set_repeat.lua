@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
---[[ delay/set_repeat: store how an entry repeats that an open transaction has scheduled.
+--[[ delay/set_repeat: store the recurrence of an entry that an open transaction has scheduled.
 
-Only while the transaction is open: its abort deletes the row with the entry, so a later one would stay for ever.
+Only while the transaction is open: its abort deletes the row with the entry, so a row written later would stay forever.
 
 KEYS        1 state  2 delay state  3 repeats
-ARGV        1 topic_id  2 transaction "coordinator-serial"  3 entry  4 how it repeats
+ARGV        1 topic_id  2 transaction "coordinator-serial"  3 entry  4 its recurrence
 RETURNS     {OK} | {TXN_ENDED} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
 WRITES      only when it returns OK

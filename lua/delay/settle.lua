@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
---[[ delay/settle: index one batch that a committed transaction had scheduled, or delete that of an aborted one; of a long one
-a page, so that the call is repeated until nothing of the batch is left.
+--[[ delay/settle: index one batch that a committed transaction had scheduled, or delete that of an aborted one.
 
-Its end (txn/end) only marked the transaction, in O(1); its batches follow one by one.  Entries of a ledger older than the
-open bucket's go to the queue, so that a sealed bucket holds whole ledgers.
+txn/end only marks the transaction, in O(1); its batches follow one by one.  A call settles one page of a batch and is
+repeated until nothing of it is left.  Entries of a ledger older than the open bucket's go to the queue, so that a sealed
+bucket holds whole ledgers.
 
 KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live  7 parts  8 repeats
             9 data  stream  the batch's delay ledger
 ARGV        1 topic_id  2 transaction "coordinator-serial"  3 number of the batch in it
-RETURNS     {OK, batches left, [1]} with the 1, entries of this batch are left | {UNKNOWN_TOPIC}
-COMPLEXITY  O(n log m) for n entries, some 400, and m in the bucket, plus the length of what is left of the batch
-WRITES      index, live bits, counters, what is left of the batch; nothing when this batch was settled before
+RETURNS     {OK, batches left, [1]} the 1: entries of this batch are left | {UNKNOWN_TOPIC}
+COMPLEXITY  O(n log m) for n entries, some 400, and m in the bucket, plus the length of the rest of the batch
+WRITES      index, live bits, counters, the rest of the batch; nothing if this batch was settled before
 SOURCE      PIP-31 "end transaction"; docs/decisions/0012
 ]]
 --- @include "include/status"
@@ -53,7 +53,7 @@ else
   for _, entry in ipairs(entries) do
     redis.call("XDEL", KEYS[9], "0-" .. whole(entry))
     redis.call("HDEL", KEYS[7], whole(entry)) -- of a block
-    redis.call("HDEL", KEYS[8], whole(entry)) -- how it would have repeated
+    redis.call("HDEL", KEYS[8], whole(entry)) -- its recurrence
   end
   row.deleted, row.unlogged = row.deleted + #entries, row.unlogged - #entries
   redis.call("HSET", KEYS[2], ledger, ledger_text(row))

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
---[[ delay/write: begin a snapshot of a bucket, or write fields of one that was begun.
+--[[ delay/write: begin a snapshot of a bucket, or write fields of a begun one.
 
-A snapshot is announced before it has a key, so one that never gets listed is found by the sweep.
+A snapshot is announced before its key exists, so the sweep finds a snapshot that is never listed.
 
 KEYS        1 state  2 snaps
             3 snapshot  hash  field 0: metadata, n: segment n
 ARGV        1 topic_id  2 snapshot id  3 now_ms (to begin it; "" to write)
             4.. field, value, field, value ...
-RETURNS     {OK} | {STALE} when it was swept | {UNKNOWN_TOPIC}
+RETURNS     {OK} | {STALE} if it was swept | {UNKNOWN_TOPIC}
 COMPLEXITY  O(bytes)
 WRITES      the snapshot
 SOURCE      PIP-195 "bucket snapshot"

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ group/advance: the next generation of a group, for its owner alone.
+--[[ group/advance: advance the generation of a group; only its owner may.
 
-KEYS        1 state  hash  as group/claim has it
-ARGV        1 broker  2 generation  int  the last one that the caller handed out  3 type  protocol type of the members
-RETURNS     {OK, generation} | {NOT_OWNER, owner, "" for none}
+KEYS        1 state  hash  as in group/claim
+ARGV        1 broker  2 generation  int  the caller's current one  3 type  protocol type of the members
+RETURNS     {OK, generation} | {NOT_OWNER, owner or ""}
 COMPLEXITY  O(1)
-WRITES      only when it returns OK; one above the caller's was stored by this very call before, and is its answer
+WRITES      only when it returns OK; a stored generation one above the caller's is from a lost reply to this call: it is returned
 SOURCE      docs/architecture.md; generations as in Kafka's JoinGroup
 ]]
 --- @include "include/status"

@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
---[[ group/claim: make a broker the owner of a group, unless another one that may live is.
+--[[ group/claim: make a broker the owner of a group, unless another broker that may be live owns it.
 
-What it costs is so little that it goes on when memory is full: members must be able to read on then.
+It runs at maxmemory too, since it writes little: members must be able to keep consuming then.
 
-KEYS        1 state  hash  owner (broker), kind, generation, type (protocol type, as the last owner knew it); of the
-            members: told (generation), membership, members (how many), empty (since when), m:<id> (one row for each)
+KEYS        1 state  hash  owner (broker), kind, generation, type (protocol type, as the last owner stored it); of the
+            members: told (generation last sent to them), membership, members (number), empty (since), m:<id> (rows)
 ARGV        1 broker  2 dead  an owner that the caller has found dead, or ""
-            3 kind    of its members from now on; a group that has members stored keeps its kind
-            4 generation  int  the last one the caller knows of; above the stored one when Redis has lost some
+            3 kind    new kind of its members; a group with stored members keeps its kind
+            4 generation  int  the caller's last one; above the stored one if Redis has lost writes
 RETURNS     {OK, generation, type, kind, told ("" without stored members), membership, members} | {NOT_OWNER, owner}
 COMPLEXITY  O(1)
-WRITES      only when it returns OK; a repeated call finds itself the owner
-SOURCE      docs/architecture.md; Kafka's group coordinator is a partition leader, this one is a claim
+WRITES      only when it returns OK; a repeated call changes nothing
+SOURCE      docs/architecture.md; in Kafka the leader of an offsets partition is the coordinator, here the claiming broker
 ]]
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "owner", "kind", "generation", "type", "told", "membership", "members")

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ group/delete: forget a group that its owner has found to be without members and offsets.
+--[[ group/delete: delete a group without members and offsets; only its owner may.
 
 KEYS        1 state
 ARGV        1 broker
 RETURNS     {OK} | {NOT_OWNER, owner}
 COMPLEXITY  O(1)
-WRITES      only when it returns OK; nothing to delete is OK
+WRITES      only when it returns OK; deleting an absent group returns OK
 SOURCE      KIP-229 (DeleteGroups)
 ]]
 --- @include "include/status"

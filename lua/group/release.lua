@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ group/release: a broker releases a group, so that another can claim it at once.
+--[[ group/release: release a group, so that another broker can claim it at once.
 
 KEYS        1 state
 ARGV        1 broker
 RETURNS     {OK}
 COMPLEXITY  O(1)
-WRITES      only when the broker is the owner; kind and generation stay
+WRITES      only if the broker is the owner; kind and generation stay
 SOURCE      docs/architecture.md
 ]]
 --- @include "include/status"

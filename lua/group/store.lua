@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
---[[ group/store: store the members of a group, for its owner alone.
+--[[ group/store: store the members of a group; only its owner may.
 
-Members are few and small, and a full memory must not stop a rebalance: consumers have to read on to free memory.
+It runs at maxmemory too, since members are few and small: consumers must be able to rebalance and consume.
 
 KEYS        1 state
 ARGV        1 broker  2 generation  the last one that was sent to members
-            3 membership  4 members  how many there are from now on  5 whole  1: these rows replace all others; else 0
-            6 now_ms  7.. pairs: member id, row ("" removes it)
-RETURNS     {OK} | {NOT_OWNER, owner, "" for none}
+            3 membership  4 members  their new number  5 whole  1: these rows replace all others; else 0
+            6 now_ms  7.. pairs: member id, row ("" deletes it)
+RETURNS     {OK} | {NOT_OWNER, owner or ""}
 COMPLEXITY  O(rows given), and O(n) for n rows stored if they are replaced
-WRITES      only when it returns OK; a repeated call writes the same again; `empty` is the time when the last member went
+WRITES      only when it returns OK; a repeated call writes the same again; `empty` is the time when the last member left
 SOURCE      docs/decisions/0018; Kafka's GroupMetadataValue
 ]]
 --- @include "include/status"

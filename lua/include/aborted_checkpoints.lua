@@ -1,19 +1,19 @@
 -- Checkpoints in a partition's aborted set.
--- The set is in the order of the abort markers.  Each member has the stable offset of the time of its abort, which says that
--- no later member began below it.  While an old transaction is open that offset stands still, so after thousands of aborts
--- behind it a reader would look at all of them for each page of the log:
+-- The set is ordered by abort marker.  Each member has the stable offset at its abort: no later member began below it.
+-- While an old transaction is open, the stable offset does not advance, so after thousands of later aborts a reader
+-- would have to read all of them for each page of the log:
 --     marker   101          103          105    ...  8101               old: 0 to 8102, committed
 --     member   "p1 100 0"   "p2 102 0"   "p3 104 0"   "p4001 8100 0"
--- Once it has ended, a walk from the newest member down finds how far each could have gone, and leaves that at every 32nd
--- member in one of its own.  It names no producer that there is and begins beyond all offsets, so it matches no record; any
--- reader, of earlier releases too, stops at it:
+-- After it has ended, a walk from the newest member down computes the lowest first offset from each member on, and adds it
+-- at every 32nd member as a checkpoint.  A checkpoint has no existing producer and begins beyond all offsets, so it
+-- matches no record; every reader, of earlier releases too, stops at it:
 --     8039     "-8039 9000000000000000 8038"     no member from here on began below 8038
--- The walk is done by who needs it, 300 members a call; its place is in the partition's state:
---     aborts   "walk next-marker lowest-first floor from" or "done floor": all below floor is as clear as can be
+-- The script that needs the walk does it, 300 members a call; its progress is in the partition's state:
+--     aborts   "walk next-marker lowest-first floor from" or "done floor": below floor all checkpoints are set
 local STEP, EVERY, BEYOND = 300, 32, "9000000000000000"
 local checkpoints = {}
 
--- Up to which offset walks are done, and the walk that is under way or nil.  text: of the state's field `aborts`.
+-- Returns the offset up to which walks are done, and the current walk or nil.  text: the state's field `aborts`.
 function checkpoints.read(text)
   local at, lowest, floor, from = string.match(text or "", "^walk (%S+) (%d+) (%d+) (%d+)$")
   if at then return 0, { at = at, lowest = tonumber(lowest), floor = floor, from = from } end
@@ -26,12 +26,12 @@ local function checkpoints_save(state, walk)
   redis.call("HSET", state, "aborts", text)
 end
 
--- Begins a walk down to offset `from`.  Whatever is aborted from now on begins at the stable offset or beyond.
+-- Begins a walk down to offset `from`.  Later aborts begin at the stable offset or beyond.
 function checkpoints.begin(state, from, stable)
   checkpoints_save(state, { at = "+inf", lowest = stable, floor = cursors.whole(stable), from = cursors.whole(from) })
 end
 
--- A step of the walk; whether it is done.
+-- Does a step of the walk; returns whether it is done.
 function checkpoints.step(state, aborted, walk)
   local high = walk.at == "+inf" and "+inf" or "(" .. walk.at
   local rows, added = redis.call("ZREVRANGEBYSCORE", aborted, high, walk.from, "WITHSCORES", "LIMIT", 0, STEP), {}

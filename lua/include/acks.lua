@@ -1,4 +1,4 @@
--- Offsets of a subscription that are acknowledged for good, beyond the mark.
+-- Acknowledged offsets of a subscription beyond the mark.
 --     acks  offset // 8192 → bitmap, most significant bit first
 local CHUNK = cursors.CHUNK
 
@@ -7,7 +7,7 @@ function cursors.chunk(c, n)
   return c.chunks[n]
 end
 
--- The bitmap with bits a to b set as well.
+-- Returns the bitmap with bits a to b set as well.
 function cursors.cover(bits, a, b)
   local i, j = math.floor(a / 8) + 1, math.floor(b / 8) + 1
   if #bits < j then bits = bits .. string.rep("\0", j - #bits) end
@@ -19,7 +19,7 @@ function cursors.cover(bits, a, b)
     .. string.char(bit.bor(string.byte(bits, j), tail)) .. string.sub(bits, j + 1)
 end
 
--- Offsets first to last, which are neither leased nor pending, are acknowledged for good.  Call in ascending order.
+-- Acknowledges offsets first to last, which are neither leased nor pending.  Call in ascending order.
 function cursors.delete(c, first, last)
   if first <= c.mark then
     c.mark = math.max(c.mark, last + 1)
@@ -33,7 +33,7 @@ function cursors.delete(c, first, last)
   end
 end
 
--- The first offset from `at` on whose bit is not set.
+-- Returns the first offset from `at` on whose bit is not set.
 function cursors.unset(c, at)
   while true do
     local n = math.floor(at / CHUNK)
@@ -55,7 +55,7 @@ function cursors.unset(c, at)
   end
 end
 
--- Bits of a byte that are set.  A table of all bytes would cost every call more than most calls use it.
+-- Returns the number of bits set in a byte.  A table of all bytes would cost each call more than it saves in most.
 local known_ones = {}
 local function ones(byte)
   local count, rest = known_ones[byte], byte
@@ -68,7 +68,7 @@ local function ones(byte)
   return count
 end
 
--- How many of the offsets first to last are acknowledged for good.
+-- Returns how many of the offsets first to last are acknowledged.
 function cursors.acked(c, first, last)
   local count = math.max(math.min(last + 1, c.mark) - first, 0)
   first = math.max(first, c.mark)

@@ -1,8 +1,8 @@
 --- @include "include/status"
--- Changes one topic's entry in the catalog if it still is what the caller saw, and raises the version.  The version is at
--- least the time in ms, so that a Redis that has lost its newest writes does not use one twice: a broker that compares
--- versions would keep topics that are not there.  A caller that knows another cluster id than the stored one has met a
--- Redis that lost all its data: it changes nothing.
+-- Changes one topic's catalog entry if it is still the one the caller read, and raises the version.  The version is at
+-- least the time in ms, so that a Redis that has lost its newest writes does not reuse a version: brokers compare
+-- versions and would keep deleted topics.  If the caller's cluster id is not the stored one, Redis has lost all its
+-- data: nothing changes.
 local function change_entry(topics, state, topic, known, wanted, now_ms, cluster)
   local stored = redis.call("HGET", state, "cluster") or ""
   if cluster ~= "" and stored ~= cluster then return { OTHER_CLUSTER, stored } end

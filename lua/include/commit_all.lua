@@ -1,6 +1,6 @@
 -- Commits several transactions of one coordinator in one step, at most once for each number of a name (txn/apply).  The
 -- highest committed number of a name is stored with the transactional ids, under "=" and the name.
---   once used           the highest number that was committed, and when
+--   once used           the highest committed number, and the time of its commit
 -- Uses of txn/apply and include/transactional_ids: txns, outcomes, reply_decision, decide, identities.
 
 -- Three fields for each transaction: state, producer, participants.
@@ -14,7 +14,7 @@ local function reply_committed(serials)
   return reply
 end
 
--- commit_all: "number serial...", name "=" and number "-" without a name: all of them are open and commit, or none does.
+-- commit_all: "number serial..."; without a name, name is "=" and number "-": commits all if all are open, else none.
 -- Replies {OK, "committed", ...} | {OK, "already", highest number} | {TXN_NOT_FOUND, serial}
 -- | {TXN_STATUS, serial, ["ended"], state}.
 function identity_operations.commit_all(name, rest)
@@ -47,7 +47,7 @@ function identity_operations.commit_all(name, rest)
   return reply_committed(serials)
 end
 
--- forget_number: "number used": forget a name under which nothing has been committed since.
+-- forget_number: "number used": forgets a name if nothing was committed under it since.
 function identity_operations.forget_number(name, rest)
   local held = identities[name]
   if not held or identities_changed[name] or held.once .. " " .. held.used ~= rest then return { OK, "-" } end

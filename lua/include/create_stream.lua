@@ -1,4 +1,4 @@
--- An empty stream that exists: scripts may then name it on a cluster whose slots move, and NOMKSTREAM finds it.
+-- Creates an empty stream, so that scripts can name it during a slot migration and NOMKSTREAM finds it.
 local function create_stream(key)
   if redis.call("EXISTS", key) == 0 then
     redis.call("XGROUP", "CREATE", key, "made", "$", "MKSTREAM")

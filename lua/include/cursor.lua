@@ -2,17 +2,17 @@
 --
 --     0 ... deleted ... mark ..... deleted (bit in acks) | leased | held by a transaction ..... read ... new
 --
--- so of the offsets from mark to read those without a lease and without a holder are the acknowledged ones, and their
--- number needs no counter.  The mark itself is always leased, held, or equal to read.
---     leases   first → "last consumer count deadline", and the request that asked for it if the client named one; spans and
+-- so between mark and read the offsets without a lease and without a holder are the acknowledged ones, and no counter of
+-- them is needed.  The mark itself is always leased, held, or equal to read.
+--     leases   first → "last consumer count deadline", and the name of its request if the client gave one; spans and
 --              due index them by offset and by deadline
---     leased, returned   how many offsets have a lease, and how many of these a lease of no consumer: they were handed back,
---              or are out of an aborted transaction
---     acks     what is acknowledged beyond the mark: include/acks
---     consumer, epoch, taken   of an exclusive subscription: who received here last, with which epoch of ownership
---              (cursor/claim), and where `read` stood when it received for the first time
---     pending  what transactions hold: include/pending_acks
--- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
+--     leased, returned   number of leased offsets, and how many of these have no consumer: they were returned by a nack
+--              or by an aborted transaction
+--     acks     offsets acknowledged beyond the mark: include/acks
+--     consumer, epoch, taken   of an exclusive subscription: the last consumer that received here, the epoch of its
+--              ownership (cursor/claim), and the value of `read` when it received for the first time
+--     pending  offsets that transactions hold: include/pending_acks
+-- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = { CHUNK = 8192 }
 local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned" }
@@ -24,7 +24,7 @@ function cursors.call_chunked(command, key, list)
   for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
 end
 
--- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/group_offset.
+-- Reads a cursor of any kind; nil if it is absent.  A cursor of kind kafka has only its keys: include/group_offset.
 function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
     "consumer_until", "epoch", "taken", "returned")
@@ -37,12 +37,12 @@ function cursors.read(cursor, acks, leases, spans, due, pending)
     kind = v[1], consumer = v[2], mark = mark, read = read, leased = leased, held = held, delivered = delivered,
     redelivered = redelivered, consumer_until = consumer_until, epoch = epoch or 0, taken = taken or 0,
     returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
-    consumer_was = v[2], -- what is stored: NUMBERS, in that order
+    consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned },
   }
 end
 
--- A cursor that messages are delivered by; or nil and what the script is to answer.
+-- Reads a cursor of a subscription; returns nil and the reply of the script if there is none.
 function cursors.open(...)
   local c = cursors.read(...)
   if not c then return nil, { UNKNOWN_SUB } end
@@ -52,7 +52,7 @@ end
 
 -- Ranges {first, last, first, last, ...}, ascending and disjoint ------------------------------------------------------
 
--- Those in ARGV from `from` on, and how many offsets they have.
+-- Returns the ranges in ARGV from `from` on, and the number of their offsets.
 function cursors.given(from)
   local ranges, size = {}, 0
   for i = from, #ARGV, 2 do
@@ -63,7 +63,7 @@ function cursors.given(from)
   return ranges, size
 end
 
--- What is left of `ranges` without `parts`, and how many offsets that is.
+-- Returns `ranges` without `parts`, and the number of offsets.
 function cursors.without(ranges, parts)
   local left, size, j = {}, 0, 1
   for i = 1, #ranges, 2 do
@@ -84,7 +84,7 @@ function cursors.without(ranges, parts)
   return left, size
 end
 
--- The holes of touched leases, as one list.
+-- Returns the holes of touched leases as one list.
 function cursors.holes(touched)
   local holes = {}
   for _, lease in ipairs(touched) do
@@ -93,7 +93,7 @@ function cursors.holes(touched)
   return holes
 end
 
--- The first of `ranges` that was never dispatched, or nil.
+-- Returns the first of `ranges` that was never dispatched, or nil.
 function cursors.undelivered(c, ranges)
   for i = 1, #ranges, 2 do
     if ranges[i + 1] >= c.read then return math.max(ranges[i], c.read) end
@@ -102,20 +102,20 @@ end
 
 -- Leases ---------------------------------------------------------------------------------------------------------
 
--- Nobody's, as "" is, and handed back before anybody saw it: the delivery before does not count.  No consumer is called
--- so, for names are percent-encoded.
+-- The consumer of a lease without one, like "", that was returned before it reached its consumer: that delivery does not
+-- count.  No consumer has this name, since names are percent-encoded.
 cursors.UNSEEN = "%"
 
-function cursors.is_nobody(consumer) return consumer == "" or consumer == cursors.UNSEEN end
+function cursors.is_unassigned(consumer) return consumer == "" or consumer == cursors.UNSEEN end
 
--- The count of a cursor.  A cursor that an earlier release wrote last has none, or one that is too high.
+-- Returns the count of returned offsets.  A cursor last written by an earlier release has none, or one that is too high.
 function cursors.returned(stored, leased, leases)
   if stored then return math.min(stored, leased) end
   if leased == 0 then return 0 end
   local count, all = 0, redis.call("HGETALL", leases)
   for i = 1, #all, 2 do
     local lease = all[i] ~= "" and cursors.lease(tonumber(all[i]), all[i + 1])
-    if lease and cursors.is_nobody(lease.consumer) then count = count + lease.last - lease.first + 1 end
+    if lease and cursors.is_unassigned(lease.consumer) then count = count + lease.last - lease.first + 1 end
   end
   return count
 end
@@ -125,8 +125,8 @@ function cursors.is_others(lease, consumer)
   return lease.consumer ~= consumer and lease.consumer ~= "" and lease.consumer ~= cursors.UNSEEN
 end
 
--- What forbids the consumer a cumulative acknowledgement over these leases, as the reply of a script; nil when nothing does.
--- The consumer must have been given every one of them.  A lease of no consumer below `taken` was given to an earlier owner.
+-- Returns the reply that refuses a cumulative acknowledgement over these leases; nil if it is allowed.
+-- Every lease must have been delivered to the consumer.  A lease without a consumer below `taken` was an earlier owner's.
 function cursors.unconfirmed(c, touched, consumer)
   for _, lease in ipairs(touched) do
     local offset = lease.holes[1]
@@ -143,7 +143,7 @@ function cursors.lease(first, text)
   }
 end
 
--- The leases that begin at the given offsets (strings), in that order.
+-- Reads the leases that begin at the given offsets (strings), in that order.
 function cursors.leases_at(c, firsts)
   local found = {}
   for i = 1, #firsts, 4000 do
@@ -153,9 +153,9 @@ function cursors.leases_at(c, firsts)
   return found
 end
 
--- The leases that share offsets with ranges {first, last, first, last, ...} (ascending, disjoint), each with `holes`, the
--- shared parts as such a list; how many offsets that is; and, when there are more than `most` of them, the offset up to
--- which they are told, else nil.
+-- Returns the leases that overlap ranges {first, last, first, last, ...} (ascending, disjoint), each with `holes`, the
+-- overlaps as such a list; the number of overlapping offsets; and, if there are more than `most` leases, the last offset
+-- that the result covers, else nil.
 function cursors.touched(c, ranges, most)
   local touched, size, tail = {}, 0, nil
   for i = 1, #ranges, 2 do
@@ -196,7 +196,7 @@ function cursors.touched(c, ranges, most)
   return touched, size, nil
 end
 
--- The part of the ranges up to an offset (nil: all of them), and how many offsets that is.
+-- Returns the part of the ranges up to an offset (nil: all of them), and the number of its offsets.
 function cursors.upto(ranges, reached)
   local kept, size = {}, 0
   for i = 1, #ranges, 2 do
@@ -208,27 +208,27 @@ function cursors.upto(ranges, reached)
   return kept, size
 end
 
--- request: the name of the request that leases it; nil or "" when it has none.
+-- request: the name of the request that leases it; nil or "" without one.
 function cursors.put(c, first, last, consumer, count, deadline, request)
   local text = string.format("%d %s %d %d", last, consumer, count, deadline)
   if request and request ~= "" then text = text .. " " .. request end
   c.writes[first] = { text, cursors.whole(deadline) }
   c.leased = c.leased + last - first + 1
-  if cursors.is_nobody(consumer) then c.returned = c.returned + last - first + 1 end
+  if cursors.is_unassigned(consumer) then c.returned = c.returned + last - first + 1 end
 end
 
 function cursors.drop(c, lease)
   c.writes[lease.first] = false
   c.leased = c.leased - (lease.last - lease.first + 1)
-  if cursors.is_nobody(lease.consumer) then c.returned = math.max(c.returned - (lease.last - lease.first + 1), 0) end
+  if cursors.is_unassigned(lease.consumer) then c.returned = math.max(c.returned - (lease.last - lease.first + 1), 0) end
 end
 
--- Leases a part of a lease as the whole was.
+-- Leases a part of a lease with the consumer, count and deadline of the whole.
 function cursors.keep(c, lease, first, last)
   if first <= last then cursors.put(c, first, last, lease.consumer, lease.count, lease.deadline, lease.request) end
 end
 
--- Takes the holes out of the leases; what remains of each keeps its consumer, count and deadline.
+-- Removes the holes from the leases; the rest of each keeps its consumer, count and deadline.
 function cursors.cut(c, touched)
   for _, lease in ipairs(touched) do
     local at = lease.first
@@ -241,11 +241,11 @@ function cursors.cut(c, touched)
   end
 end
 
--- Keeping up and saving ------------------------------------------------------------------------------------------
+-- Trimming and saving ---------------------------------------------------------------------------------------------
 
--- Everything below `start` has left the log: its leases go, what transactions hold of it does not count any more, mark and
--- read move up.  With many leases, or far behind, one call goes a part of the way: what is left is passed by other calls,
--- and by dispatch, which finds nothing there to deliver.
+-- Follows the log start: drops leases below `start`, ignores what transactions hold there, and raises mark and read.
+-- With many leases, or far behind, one call does a part of it; other calls do the rest, and dispatch skips it, since no
+-- records are left there.
 function cursors.trim(c, start)
   if start <= c.mark then return end
   local touched, size, reached = cursors.touched(c, { c.mark, math.min(start - 1, c.mark + TRIM_SPAN) }, TRIM_MAX)
@@ -259,7 +259,7 @@ function cursors.trim(c, start)
   cursors.save(c)
 end
 
--- Moves the mark over what is acknowledged, and writes everything that has changed.
+-- Moves the mark over acknowledged offsets, and writes all changes.
 function cursors.save(c)
   if c.leased == 0 and c.held == 0 then
     c.mark = c.read

@@ -1,9 +1,9 @@
--- Which stretches of the log a subscription may ever get: data, not of an aborted transaction, decided.
+-- Finds the deliverable ranges of the log: decided data that is not of an aborted transaction.
 
--- Producer id → {first, last, ...} of its aborted transactions that can have records from offset `from` to `to` (exclusive).
--- A member is "producer first stable", its score the abort marker.  When a member's stable position, taken at its abort,
+-- Returns producer id → {first, last, ...} of aborted transactions that can have records from `from` to `to` (exclusive).
+-- A member is "producer first stable", its score the abort marker.  If a member's stable offset, taken at its abort,
 -- has reached `to`, every later abort began there or beyond (Kafka's collectAbortedTransactions stops by the same rule).
--- nil when that takes a look at more than `most` members: see include/aborted_checkpoints.
+-- nil if more than `most` members have to be read: see include/aborted_checkpoints.
 local function aborted_between(aborted, from, to, most)
   local found, at = {}, 0
   repeat
@@ -31,11 +31,11 @@ local function is_aborted(found, producer, base)
   return false
 end
 
--- Calls visit(first, last, fields) for every stretch of offsets in [from, to), ascending: fields are those of the log entry,
--- in the order ledger/append wrote them (values at even places), or nil for what is not deliverable: a gap, a marker, an aborted
--- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached and how many entries were looked at,
--- at most entries_max.  clear_to: below it any number of aborted transactions is looked at, above it 300 (nil: any number
--- everywhere); where they are more, the walk stops and the third answer is true.
+-- Calls visit(first, last, fields) for every range of offsets in [from, to), ascending: fields are those of the log entry,
+-- in the order of ledger/append (values at even indexes), or nil if the range is not deliverable: a gap, a marker, an
+-- aborted batch.  If visit returns an offset, the walk stops there.  Returns the offset reached and the number of entries
+-- read, at most entries_max.  clear_to: below it any number of aborted transactions is read, above it 300 (nil: any number
+-- everywhere); if there are more, the walk stops and the third result is true.
 local VISITED_MAX = 300
 local function each_stretch(log, aborted, from, to, entries_max, visit, clear_to)
   local at, seen = from, 0

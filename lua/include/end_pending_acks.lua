@@ -1,10 +1,10 @@
 --- @include "include/cursor"
 --- @include "include/group_offset"
--- Ends what transactions have pending on one subscription, be it acknowledgements or the offset of a Kafka group, on a
--- cursor the caller has read (cursors.read) and will save (settle_save).
+-- Settles what transactions have pending on one subscription, acknowledgements or the offset of a Kafka group, on a cursor
+-- that the caller has read (cursors.read) and saves afterwards (settle_save).
 
--- Turns pending ranges into deleted offsets, or into leases without a consumer, due at once.  The count of a lease is that
--- of its last delivery: the receive that delivers it again raises it, so an aborted ack counts as one delivery.
+-- Turns pending ranges into acknowledged offsets, or into leases without a consumer, due at once.  A lease keeps the count
+-- of its last delivery: the next receive raises it, so an aborted ack counts as one delivery.
 local function settle_ranges(c, ranges, commit, now)
   table.sort(ranges, function(a, b) return a[1] < b[1] end)
   local open = nil
@@ -22,9 +22,9 @@ local function settle_ranges(c, ranges, commit, now)
   if open then cursors.put(c, open[1], open[2], "", open[3], now) end
 end
 
--- Ends what one transaction ("coordinator-serial") holds here, at most `room` ranges of it.  Answers how many offsets it held,
--- which an abort gives back to be delivered, 0 for a Kafka group, to which nothing is delivered; how many ranges were ended;
--- and whether some are left for another call.
+-- Settles what one transaction ("coordinator-serial") holds here, at most `room` ranges.  Returns the number of offsets it
+-- held, which an abort returns for redelivery (0 for a Kafka group); the number of ranges settled; and whether ranges are
+-- left for another call.
 local function settle(c, txn, commit, now, room)
   if c.kind == "kafka" then
     local text = redis.call("HGET", c.pending, txn)
@@ -39,8 +39,8 @@ local function settle(c, txn, commit, now, room)
   return held - c.held, #ranges, is_left
 end
 
--- Aborts what ended transactions have left pending: is_over(coordinator, serial) tells.  Looks at so many transactions that
--- hold acks here, so call it whenever a watermark has risen.  Answers how many offsets come back.
+-- Aborts what ended transactions have left pending; is_over(coordinator, serial) is true for those.  Reads a bounded number
+-- of transactions, so call it whenever a watermark has risen.  Returns the number of offsets for redelivery.
 local LEFTOVERS_MAX = 64
 local function settle_leftovers(c, is_over, now, room)
   if c.held == 0 then return 0 end

@@ -1,10 +1,10 @@
--- Forgetting what a coordinator remembers of transactions that have ended: include/ended_transactions says what that is.
+-- Expires what a coordinator stores of ended transactions (include/ended_transactions).
 -- Uses of txn/apply and txn/forget: hmget_chunked, call_chunked, now.
 local STEP = "!" -- begins the nonces of steps
 
 local function is_step(nonce) return string.sub(nonce, 1, 1) == STEP end
 
--- The members that are older than keep_ms, and the oldest of those above the number to keep (both: negative for no limit).
+-- Returns the members older than keep_ms, and the oldest of those above the number to keep (both: negative for no limit).
 local function surplus_of(key, keep_ms, keep, most)
   local old, surplus = {}, 0
   if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", key, 0, now - keep_ms, "LIMIT", 0, most) end
@@ -28,7 +28,7 @@ local function nonces_forget(nonces)
   call_chunked("HDEL", KEYS[7], gone)
 end
 
--- The nonce of a step stays with the step: an answer to it may still lean on it.  answered: steps that need none any more.
+-- The nonce of a step stays with the step: a retry may still need it.  answered: steps whose response is stored.
 local function outcomes_forget(old, answered)
   if #old == 0 then return end
   for i, row in ipairs(hmget_chunked(KEYS[5], old)) do

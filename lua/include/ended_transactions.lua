@@ -1,9 +1,9 @@
--- What a coordinator remembers of transactions that have ended (txn/apply).
---   outcomes  serial → "outcome ended started timeout owner nonce", for as long and as many as the call says
---   nonces    nonce → the serial that was begun with it, as long as its transaction, its outcome or its step is known
---   steps     nonce → when it was committed, for a step (transactions:execute) under an Idempotency-Key.  It is kept as long
---             as the key, which outlives the outcome; once the answer is stored with the key (n), nothing leans on it.  So
---             what stays is the steps whose broker died between the commit and the answer.
+-- Ended transactions as a coordinator stores them (txn/apply).
+--   outcomes  serial → "outcome ended started timeout owner nonce", limited in age and number by arguments of the call
+--   nonces    nonce → the serial that was begun with it, as long as its transaction, its outcome or its step is stored
+--   steps     nonce → time of its commit, for a step (transactions:execute) under an Idempotency-Key.  It is kept as long
+--             as the key, which outlives the outcome, or until the response is stored with the key (forget_step).  So the
+--             steps that stay are those whose broker died between the commit and the response.
 -- Uses of txn/apply: hmget_chunked, call_chunked, now.
 --- @include "include/ended_retention"
 local steps = { answered = {} }

@@ -1,14 +1,14 @@
--- A Kafka group's offset on one partition: a cursor of kind kafka, which is a register: the last write counts.
+-- A Kafka group's offset on one partition: a cursor of kind kafka, which is a register: the last write wins.
 --     cursor   kind created offset leader_epoch metadata time write | fence writes seen
 --     pending  "coordinator-serial" → "write offset leader_epoch time metadata" of a commit whose transaction is open
--- Writes are numbered in the order they come in.  What a transaction wrote counts from its commit on, unless something
--- written after it counts already (as in Kafka, whose order is that of its log).  Offsets have 63 bits and stay strings.
+-- Writes are numbered in order of arrival.  An offset written in a transaction takes effect at its commit, unless a later
+-- write is in effect already (as in Kafka, in the order of its log).  Offsets have 63 bits and stay strings.
 --     fence    the highest generation that has committed or fetched here; commits below it are refused
---     seen     time of the last commit, or the last fetch by a member: an idle register expires by it
+--     seen     time of the last commit or of the last fetch by a member: an idle register expires by it
 local registers = {}
 
--- Without an offset.  Of the keys of a cursor it has these two; registers of earlier releases have the other four as well,
--- with a sentinel alone, which nothing reads.
+-- Creates a register without an offset.  It has these two keys of a cursor; registers of earlier releases also have the
+-- other four, each with only a sentinel.
 function registers.make(subs, name, now, cursor, pending)
   redis.call("HSET", cursor, "kind", "kafka", "created", now, "offset", "-1", "leader_epoch", "-1", "metadata", "",
     "time", "-1", "write", "0", "fence", "-1", "writes", "0", "seen", now)
@@ -20,7 +20,7 @@ function registers.text(write, offset, leader_epoch, time, metadata)
   return write .. " " .. offset .. " " .. leader_epoch .. " " .. time .. " " .. metadata
 end
 
--- The transaction that wrote this has committed.
+-- Applies the offset of a transaction that has committed.
 function registers.accept(cursor, text)
   local write, offset, leader_epoch, time, metadata = string.match(text, "^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$")
   if tonumber(write) < tonumber(redis.call("HGET", cursor, "write")) then return end
@@ -28,7 +28,7 @@ function registers.accept(cursor, text)
     "write", write)
 end
 
--- The transactions that have a commit pending, at most so many.
+-- Returns the transactions with a pending commit, at most `most`.
 function registers.waiting(pending, most)
   local found = {}
   for _, txn in ipairs(redis.call("HKEYS", pending)) do

@@ -14,8 +14,8 @@ local function live_chunk(c)
   return bits
 end
 
--- A byte as it is by now.  Single bytes are collected and written into their chunk at the end: a string of 512 bytes for
--- every bit would cost more than the rest of its entry.
+-- Returns the current byte.  Changed bytes are collected and written into their chunk at the end: copying a string of 512
+-- bytes for every bit would cost more than the rest of its entry.
 local function live_byte(c, at)
   local bytes = live.bytes[c]
   return bytes and bytes[at] or string.byte(live_chunk(c), at + 1)
@@ -38,7 +38,7 @@ function live.clear(entry)
   live_put(c, at, bit.band(live_byte(c, at), bit.bnot(2 ^ (o % 8))))
 end
 
--- Takes the collected bytes of a chunk into it.
+-- Writes the collected bytes of a chunk into it.
 local function live_flush(c)
   local bytes = live.bytes[c]
   if not bytes then return end

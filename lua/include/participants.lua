@@ -1,9 +1,9 @@
--- Participants of a transaction (txn/apply).  The first ones stand in its row; a row is written anew with each change, so it
--- must stay short.  Those beyond 4 KiB are members of one sorted set of the coordinator, all of score 0, and the row ends with "+":
+-- Participants of a transaction (txn/apply).  The first ones are in its row, which must stay short, since each change
+-- rewrites it.  Those beyond 4 KiB are members of a sorted set of the coordinator, with score 0, and the row ends with "+":
 --   txns  7 -> "O ...|...|orders/id/0 ... orders/id/99 +"
 --   wide  "" "7 orders/id/100" "7 orders/id/101" "9 ..."
 -- A decided transaction accepts no new ones, so the broker that ends it reads them page by page (Coordinators.whole).  An
--- earlier release cannot read the word "+" and leaves such a transaction to brokers that can.
+-- earlier release cannot parse "+" and leaves such a transaction to newer brokers.
 -- Uses of txn/apply: now, find, gmatch, log, call_chunked.
 local INLINE_BYTES, FORGET_MAX = 4096, 1000
 local wide = { MORE = "+", added = {}, new = {}, gone = {}, room = FORGET_MAX }
@@ -11,7 +11,7 @@ local wide = { MORE = "+", added = {}, new = {}, gone = {}, room = FORGET_MAX }
 -- Names are percent-encoded: no participant has a "+" in it.
 local function is_wide(txn) return find(txn.participants, wide.MORE, 1, true) ~= nil end
 
--- Those of the words that are in `wide`, as a set.
+-- Returns those of the words that are in `wide`, as a set.
 local function in_wide(serial, words)
   local found = {}
   for i = 1, #words, 1000 do
@@ -24,7 +24,7 @@ local function in_wide(serial, words)
   return found
 end
 
--- The words that are not registered yet, each once, in their order.
+-- Returns the words that are not registered yet, each once, in their order.
 local function unregistered(serial, txn, words)
   local known, seen, rest, missing = " " .. txn.participants .. " ", {}, {}, {}
   for word in gmatch(words, "%S+") do
@@ -63,8 +63,8 @@ local function add(serial, txn, added)
   return { OK }
 end
 
--- Forgets participants and log records of a transaction that is done, as many as a call may; whether that was all.  Of what
--- is left the first log record stays, and the last, which is the decision: participants of records between have their end.
+-- Deletes participants and log records of a finished transaction, as many as a call may; returns whether that was all.
+-- The first log record and the last, the decision, stay until the end.
 function wide.forget(serial, txn)
   local _, records = string.gsub(txn.positions, ",", "")
   if is_wide(txn) then

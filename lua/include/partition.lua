@@ -15,27 +15,27 @@ local function ledger_text(row)
     row.issued, row.deleted, row.sealed, row.max, row.unlogged, row.bytes, row.created)
 end
 
--- Whether a ledger's payload may go: none is still to come into the log, and what the log has of it lies below the log
--- start, or below `cold` (nil: nothing is): then it is in Parquet as well.
+-- Returns whether a ledger's payload may be deleted: all of it is in the log, and below the log start or below `cold`
+-- (nil: nothing is offloaded), where it is in Parquet as well.
 local function is_spent(row, start, cold)
   return row.sealed == "1" and row.unlogged == 0 and row.max < math.max(start, tonumber(cold or 0))
 end
 
--- The first offset of the oldest open transaction, or the next offset: how far a committed reader may go.
+-- Returns the last stable offset: the first offset of the oldest open transaction, or the next offset.
 local function stable_offset(firsts, next_offset)
   local oldest = redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
   if oldest[2] then return tonumber(oldest[2]) end
   return next_offset
 end
 
--- The log has grown, to so many bytes: where it ends, how far it is decided, its newest timestamp; waiting readers hear.
+-- Stores the new log end, stable offset, newest timestamp and size of a log that has grown, and wakes waiting readers.
 local function log_grew(state, wake, epoch, following, stable, newest, bytes)
   redis.call("HSET", state, "next", following, "stable", stable, "newest", newest, "bytes", bytes)
   redis.call("SPUBLISH", wake, epoch .. " " .. following .. " " .. stable)
 end
 
--- Deletes the payload that no script has accepted; whatever a ledger's counts were, now they are right.  A sealed ledger
--- keeps the number of its last entry: where entries go on from ledger to ledger, the next one has those above it.
+-- Deletes payload that no script has accepted, and corrects the ledger's counts.  A sealed ledger keeps the number of its
+-- last entry: where numbers continue from ledger to ledger, the next ledger has the numbers above it.
 local function heal(data, ledgers, ledger, row)
   local info = redis.call("XINFO", "STREAM", data)
   local last = 0

@@ -1,18 +1,18 @@
--- What transactions hold of a subscription (PENDING_ACK).  One value for all that a transaction holds would be written anew
--- with each acknowledgement, so what is beyond 2 KiB has fields of its own, a field for each region of offsets:
+-- Offsets of a subscription that transactions hold (PENDING_ACK).  Each acknowledgement rewrites the value of its
+-- transaction, so ranges beyond 2 KiB are in further fields, one for each region of offsets:
 --     pending  "coordinator-serial"    → "I ranges" or "C upto - ranges", C after a cumulative acknowledgement
 --              "coordinator-serial"    → "I +a0,a3 ranges" or "C upto +a0,a3 ranges": there are fields for a0 and a3
 --              "coordinator-serial/a3" → "R ranges", of offsets 192 to 255
 -- Regions a, b, c ... have 64, 64², 64³ ... offsets; a range is in the smallest kind that is not shorter, cut at its end.
--- A range is first-last-count; ranges share no offset and are in no order.  What lies below the mark does not count: the log
--- has lost it.  Earlier releases wrote another word for the dash, and know neither regions nor the plus sign: when one of
--- them ends such a transaction, its regions are left, and broker/transactions/hanging.py carries the end again.
+-- A range is first-last-count; ranges are disjoint and unordered.  Ranges below the mark are ignored: retention has removed
+-- their records.  Earlier releases wrote another character for the dash, and have neither regions nor the plus sign: if one
+-- of them ends such a transaction, its regions stay, and broker/transactions/hanging.py repeats the end.
 local BODY_BYTES, LOOK_MAX = 2048, 100
 local REGIONS = { { "a", 64 }, { "b", 64 ^ 2 }, { "c", 64 ^ 3 }, { "d", 64 ^ 4 }, { "e", 64 ^ 9 } }
 
 function cursors.range_text(first, last, count) return string.format("%d-%d-%d", first, last, count) end
 
--- The ranges of a field as {{first, last, count}, ...}, ascending, above the mark.
+-- Returns the ranges of a field as {{first, last, count}, ...}, ascending, above the mark.
 function cursors.ranges(c, text)
   local found = {}
   for first, last, count in string.gmatch(string.match(text, "(%S*)$"), "(%d+)%-(%d+)%-(%d+)") do
@@ -23,7 +23,7 @@ function cursors.ranges(c, text)
   return found
 end
 
--- What a transaction holds, or nil: its words before the regions ("I" or "C upto"), regions, and ranges as text.
+-- Reads what a transaction holds, or nil: its head ("I" or "C upto"), regions, and ranges as text.
 function cursors.holding(c, txn)
   local text = redis.call("HGET", c.pending, txn)
   if not text then return nil end
@@ -39,7 +39,7 @@ local function holding_save(c, txn, held)
   redis.call("HSET", c.pending, txn, held.head .. regions .. " " .. held.body)
 end
 
--- {first, last, ...} of what a transaction holds, ascending; of regions beside `ranges` only where these are (nil: all).
+-- Returns {first, last, ...} of what a transaction holds, ascending; of its regions only those that overlap `ranges` (nil: all).
 function cursors.held_ranges(c, txn, held, ranges)
   local found, wanted, flat = cursors.ranges(c, held.body), nil, {}
   if ranges then
@@ -48,7 +48,7 @@ function cursors.held_ranges(c, txn, held, ranges)
       for _, kind in ipairs(REGIONS) do
         local from, to = math.floor(ranges[i] / kind[2]), math.floor(ranges[i + 1] / kind[2])
         for n = from, math.min(to, from + #held.regions) do wanted[kind[1] .. cursors.whole(n)] = true end
-        if to - from > #held.regions then wanted = nil end -- so long a range touches all of them, or nearly
+        if to - from > #held.regions then wanted = nil end -- such a long range touches nearly all of them
         if not wanted then break end
       end
       if not wanted then break end
@@ -64,7 +64,7 @@ function cursors.held_ranges(c, txn, held, ranges)
   return flat
 end
 
--- Adds the holes of touched leases, of offsets that the transaction does not hold yet.
+-- Adds the holes of touched leases, offsets that the transaction does not hold yet.
 function cursors.hold(c, txn, held, touched)
   local parts, by_region, added, is_wide = { held.body ~= "" and held.body or nil }, {}, {}, #held.body >= BODY_BYTES
   local size = #held.body
@@ -89,7 +89,7 @@ function cursors.hold(c, txn, held, touched)
   end
 
   local open = nil
-  if not is_wide then -- the last range grows when the first new one continues it
+  if not is_wide then -- extend the last range if the first new one continues it
     local before, first, last, count = string.match(held.body, "^(.-),?(%d+)%-(%d+)%-(%d+)$")
     if first then open, parts, size = { tonumber(first), tonumber(last), tonumber(count) }, { before ~= "" and before or nil }, #before end
   end
@@ -116,7 +116,7 @@ function cursors.hold(c, txn, held, touched)
   holding_save(c, txn, held)
 end
 
--- Takes up to `room` ranges out of what a transaction holds, regions first; whether any are left.
+-- Removes up to `room` ranges from what a transaction holds, regions first; returns whether any are left.
 function cursors.release(c, txn, held, room)
   local taken = {}
   local function take(text)
@@ -141,7 +141,7 @@ function cursors.release(c, txn, held, room)
   return taken, is_left
 end
 
--- Fields of other transactions than this one: name, ranges, head; and whether these are all there are.
+-- Returns fields of other transactions: name, ranges, head; and whether these are all.
 function cursors.others(c, txn)
   local found, page = {}, redis.call("HSCAN", c.pending, "0", "COUNT", LOOK_MAX)
   for i = 1, #page[2], 2 do
@@ -151,8 +151,8 @@ function cursors.others(c, txn)
   return found, page[1] == "0"
 end
 
--- Who has an offset that is neither leased nor held by this transaction: "" when it is acknowledged, "?" when another
--- transaction holds it that was not among those looked at.
+-- Returns the holder of an offset that is neither leased nor held by this transaction: "" if it is acknowledged, "?" if its
+-- holder is not among the transactions read.
 function cursors.holder(c, txn, offset)
   if cursors.acked(c, offset, offset) > 0 then return "" end
   for _, other in ipairs((cursors.others(c, txn))) do

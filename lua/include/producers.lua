@@ -1,14 +1,14 @@
--- What a producer may write: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
--- 1 state  4 producers  5 open  6 firsts  7 ended  8 watermarks.  Nothing here writes but windows_save and opened_save.
-local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
+-- Checks the batches of a producer: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
+-- 1 state  4 producers  5 open  6 firsts  7 ended  8 watermarks.  Only windows_save and opened_save write.
+local WRAP = 2147483648 -- sequences wrap after 2^31 - 1
 local windows, opens = {}, {} -- by producer: its window, its open transaction
 
 local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
 
--- The producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner is a
--- digest of the principal that writes under this id; it is missing without authentication, and in rows of older
--- releases.  Of a request under an Idempotency-Key that is kept for less than the others, "@~60" says for how many seconds: its
--- id is one that no client may name, so nothing is to be compared (broker/topics/state_expiry.py).
+-- Reads a producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner
+-- is a digest of the principal that writes under this id; it is missing without authentication, and in rows of older
+-- releases.  For a request whose Idempotency-Key has a shorter retention, "@~60" is that retention in seconds: no client
+-- may use its id, so its owner is not compared (broker/topics/state_expiry.py).
 local function window_of(pid)
   if windows[pid] == nil then
     local known, window = redis.call("HGET", KEYS[4], pid), false
@@ -26,8 +26,8 @@ end
 
 local function is_compared(owner) return owner ~= "" and string.sub(owner, 1, 1) ~= "~" end
 
--- owner: who sends the batch, "" for one that is not to be compared.  A producer id shows in every batch that is read, so what is
--- written under it counts only for its owner.  A transaction's own batch replaces what another producer has put here before.
+-- owner: the sender of the batch, "" if it is not compared.  Every reader sees the producer ids of batches, so only the
+-- owner's batches may change its window.  A batch of a verified transaction replaces the window of another producer.
 local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   local window = window_of(pid)
   if window and is_compared(owner) and is_compared(window.owner) and window.owner ~= owner then
@@ -35,8 +35,8 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
     window, windows[pid] = false, false
   end
   if not window then
-    -- Only the first batch of a producer may start its window.  A later batch could be in flight behind a first batch
-    -- that was refused: if it were taken, the first batch would count as a duplicate when it is sent again, and be lost.
+    -- Only the first batch of a producer may start its window.  A later batch could be in flight behind a refused first
+    -- batch: if it were accepted, the retry of the first batch would count as a duplicate and be lost.
     return sequence ~= 0 and { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") } or nil
   end
   if epoch < window.epoch then return { STALE_EPOCH, window.epoch } end
@@ -48,7 +48,7 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   local newest = window[#window]
   local expected = newest and (newest[2] + 1) % WRAP or 0
   if sequence == expected then return nil end
-  local back = (expected - sequence) % WRAP -- near behind is old, all else is a gap
+  local back = (expected - sequence) % WRAP -- slightly behind is old, anything else is a gap
   if back >= records and back < WRAP / 2 then return { DUPLICATE_SEQUENCE } end
   return { SEQUENCE_GAP, expected }
 end
@@ -73,7 +73,7 @@ local function refusal_by_fence(pid, coordinator, serial, verified)
   if verified ~= "1" then return { NOT_VERIFIED } end
 end
 
--- Takes the batch into its producer's window.  base: its offset, -1 when none of it got one.
+-- Adds the batch to its producer's window.  base: its offset, -1 if it has none.
 local function window_take(pid, epoch, sequence, records, base, owner)
   local window = windows[pid]
   if owner == "" and window then owner = window.owner end
@@ -97,7 +97,7 @@ local function windows_save(now)
   end
 end
 
--- opened: of each transaction that begins here its producer, its row of `open`, its first offset.
+-- opened: producer, row of `open` and first offset of each transaction that begins here.
 local function opened_save(opened)
   for _, o in ipairs(opened) do
     redis.call("HSET", KEYS[5], o[1], o[2])

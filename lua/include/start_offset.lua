@@ -1,5 +1,5 @@
--- Where a cursor is to begin: earliest, latest, or an offset; one below the log start means the log start.  state is a
--- partition's topic id, start and next offset.  Nothing for an offset beyond the end.
+-- Returns the offset for earliest, latest or a given offset; one below the log start means the log start.  state: topic id,
+-- start and next offset of a partition.  Returns nil for an offset beyond the end.
 local function start_offset(where, state)
   if where == "earliest" then return state[2] end
   if where == "latest" then return state[3] end

@@ -1,9 +1,9 @@
--- Transactional ids (txn/apply): who holds one, and which transaction is open under it.  KIP-98, KIP-360, KIP-890.
+-- Transactional ids (txn/apply): the producer and the open transaction of each.  KIP-98, KIP-360, KIP-890.
 --   number epoch        the producer id of this coordinator, and its epoch
---   serial decided      its last transaction ("-" none), and how its producer ended that: C, A, or "-" not yet
---   before_...          number, epoch and decision before the last bump: what a repeated request still names.  "-" -1 "-"
---                       after an InitProducerId that names no identity: the producer before it is fenced, and a request
---                       that names its identity is no repetition (Kafka sets lastProducerEpoch to -1)
+--   serial decided      its last transaction ("-" none), and its producer's decision: C, A, or "-" not yet
+--   before_...          number, epoch and decision before the last bump, which a retry still has.  "-" -1 "-"
+--                       after an InitProducerId without an identity: the earlier producer is fenced, and a request
+--                       with its identity is not a retry (Kafka sets lastProducerEpoch to -1)
 -- Uses of txn/apply: txns, outcomes, decide, add, reply_decision, start, allocate.
 local EPOCH_MAX = 32766 -- the last one is kept for fencing; then the id gets a new producer id
 local identities, identities_changed, identities_gone = {}, {}, {}
@@ -49,7 +49,7 @@ local function lapse(id)
   bump(id, "-")
 end
 
--- The identity for these words, or the line that refuses them.
+-- Returns the identity of the request, or nil and the reply that refuses it.
 local function identified(name, number, epoch)
   local id = identities[name]
   lapse(id)
@@ -58,7 +58,7 @@ local function identified(name, number, epoch)
   return id
 end
 
--- What is still to be carried of its last transaction, behind the identity.
+-- Returns the identity, followed by the decision of its last transaction if that is still to be applied.
 local function reply_identity(id)
   local txn = txns[id.serial]
   local epoch = format("%d", id.epoch)
@@ -74,9 +74,9 @@ end
 
 local identity_operations = {}
 
--- init_id: "timeout number epoch": InitProducerId.  Fences the producer before this one and aborts its open transaction.  number
--- is "-" for a producer that begins, and "?" for a producer id of another coordinator.  As in Kafka, an unknown id gets a
--- new number whatever identity the request names; a known one refuses every identity but the current one and a repetition.
+-- init_id: "timeout number epoch": InitProducerId.  Fences the earlier producer and aborts its open transaction.  number is
+-- "-" for a new producer, and "?" for a producer id of another coordinator.  As in Kafka, an unknown id gets a new number
+-- for any identity in the request; a known one refuses every identity except the current one and that of a retry.
 function identity_operations.init_id(name, rest)
   local timeout_ms, number, epoch = match(rest, "^(%d+) (%S+) (%S+)$")
   local id = identities[name]
@@ -103,7 +103,7 @@ function identity_operations.init_id(name, rest)
   return reply_identity(id)
 end
 
--- add_by_id: "number epoch participant...": register with the open transaction; there is one afterwards.
+-- add_by_id: "number epoch participant...": registers with the open transaction; begins one if there is none.
 function identity_operations.add_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
   local id, refusal = identified(name, number, epoch)
@@ -120,7 +120,7 @@ function identity_operations.add_by_id(name, rest)
   return { OK, id.serial }
 end
 
--- verify_by_id: "number epoch participant...": are they registered with the open transaction?
+-- verify_by_id: "number epoch participant...": returns OK if all are registered with the open transaction.
 function identity_operations.verify_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
   local id, refusal = identified(name, number, epoch)
@@ -131,7 +131,7 @@ function identity_operations.verify_by_id(name, rest)
   return { OK, id.serial }
 end
 
--- end_by_id: "number epoch C|A bump(1|0)": the producer ends its transaction; with bump it goes on under the next epoch.
+-- end_by_id: "number epoch C|A bump(1|0)": ends the producer's transaction; with bump the producer gets the next epoch.
 function identity_operations.end_by_id(name, rest)
   local number, epoch, wanted, bumps = match(rest, "^(%d+) (%d+) (%u) (%d)$")
   local id, refusal = identified(name, number, epoch)
@@ -145,7 +145,7 @@ function identity_operations.end_by_id(name, rest)
   if txn then
     decide(id.serial, txn, wanted)
   elseif bumps == "1" and (id.serial == "-" or id.decided ~= "-") then
-    -- Nothing was written under this epoch: an abort is as good as done, a commit is a mistake of the client.
+    -- Nothing was written under this epoch: an abort succeeds, a commit is an error of the client.
     if wanted == "C" then return { TXN_STATUS, "none" } end
   elseif id.decided ~= wanted then
     return { TXN_STATUS, id.serial == "-" and "none" or id.decided }
@@ -156,7 +156,7 @@ function identity_operations.end_by_id(name, rest)
   return reply_identity(id)
 end
 
--- forget_id: "number epoch used_ms": forget an id that has not been used since, and has nothing under way.
+-- forget_id: "number epoch used_ms": forgets an id that was not used since and has no transaction in progress.
 function identity_operations.forget_id(name, rest)
   local number, epoch, used = match(rest, "^(%d+) (%d+) (%d+)$")
   local id = identities[name]

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ ledger/alter: as ledger/catalog, for a topic that is there: its settings, its deletion, the end of its creation.
+--[[ ledger/alter: as ledger/catalog, for an existing topic: change its settings, delete it, or finish its creation.
 
 KEYS        1 topics  2 state
-ARGV        1 topic  2 entry as the caller knows it  3 new entry ("" removes it)  4 now_ms  5 cluster id that it knows, or ""
-RETURNS     {OK, version} | {STALE, entry now or ""} | {OTHER_CLUSTER, cluster id or ""}
+ARGV        1 topic  2 entry that the caller read  3 new entry ("" deletes it)  4 now_ms  5 cluster id of the caller, or ""
+RETURNS     {OK, version} | {STALE, current entry or ""} | {OTHER_CLUSTER, cluster id or ""}
 COMPLEXITY  O(1)
-WRITES      only when the entry is as expected; a retry that finds the new entry answers OK
+WRITES      only if the entry is as expected; a retry that finds the new entry returns OK
 SOURCE      docs/architecture.md "topics"
 ]]
 --- @include "include/catalog_entry"

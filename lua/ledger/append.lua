@@ -1,23 +1,23 @@
 #!lua
---[[ ledger/append: accept the payload entries that the XADDs just before this call wrote, or delete them again.
+--[[ ledger/append: accept the payload entries that the preceding XADDs wrote, or delete them again.
 
-Runs in one MULTI right after n times XADD data NOMKSTREAM 0-* b <payload>; nothing can come between.  When exactly n
-entries are new, each is accepted if its producer's epoch and sequence fit (KIP-98) and its transaction may write here; it
-then gets its offset and its log entry.  No broker predicts offsets, so any number of brokers can append at once.
+Runs in one MULTI directly after n commands XADD data NOMKSTREAM 0-* b <payload>.  If exactly n entries are new, each is
+accepted if its producer's epoch and sequence are valid (KIP-98) and its transaction may write here; it then gets an
+offset and a log entry.  No broker predicts offsets, so any number of brokers can append at once.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
-ARGV        1 topic_id  2 ledger  3 now_ms  4 channel that hears (leader epoch, next offset, stable offset)
+ARGV        1 topic_id  2 ledger  3 now_ms  4 channel to publish to (leader epoch, next offset, stable offset)
             5.. the batches, ten each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
-            owner of the producer id ("" not to be compared)
-RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, answer ...} one answer for each batch:
+            owner of the producer id ("" not compared)
+RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, reply ...} one reply for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
             | {STALE_EPOCH, epoch_now} | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED}
             | {OTHER_OPEN, coordinator, serial} | {NOT_OWNER}
             or, for all of them, {LEDGER_MOVED, active ledger} | {HEALED} | {UNKNOWN_TOPIC}
-COMPLEXITY  O(n + log of the open transactions); heal is O(entries left behind)
-WRITES      log entries and indexes of what is accepted, the removal of the payload of what is not
+COMPLEXITY  O(n + log of the open transactions); heal is O(unaccepted entries)
+WRITES      log entries and indexes of accepted batches; deletes the payload of refused ones
 SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/decisions/0002
 ]]
 --- @include "include/status"
@@ -34,7 +34,7 @@ end
 local row, count = ledger_row(text), (#ARGV - 4) / 10
 local surplus = redis.call("XLEN", data) - (row.issued - row.deleted)
 
-if surplus ~= count then -- a call before this one was cut off between its two halves, or XADDs of this one were refused
+if surplus ~= count then -- an earlier call was interrupted between XADD and script, or XADDs of this one failed
   heal(data, ledgers, ledger, row)
   return { HEALED }
 end
@@ -47,8 +47,8 @@ end
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
 if held[2] ~= ledger or row.sealed == "1" then return refuse_all(LEDGER_MOVED, held[2]) end
 
-local next_offset, nothing_open = tonumber(held[3]), held[3] == held[4] -- only an open transaction holds stable back
--- Decide on every batch, in order; `accepted` then holds what to write.
+local next_offset, nothing_open = tonumber(held[3]), held[3] == held[4] -- only an open transaction keeps stable below next
+-- Decide on every batch, in order; `accepted` collects what to write.
 local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, tonumber(held[6])
 for i = 1, count do
   local at, entry = 10 * i - 5, row.issued + i

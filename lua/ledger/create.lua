@@ -1,15 +1,15 @@
 #!lua
---[[ ledger/create: make an empty partition, with its first ledger.
+--[[ ledger/create: create an empty partition with its first ledger.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
             11 data  stream  payload of ledger 1  12 delay state  13 cold
             14 delay open  15 closing  16 queue  17 live  18 parts  19 moved  20 buckets  21 next  22 snaps  23 repeats
             24 delay data  stream  payload of ledger -1
 ARGV        1 topic_id  2 now_ms
-RETURNS     {OK} | {EXISTS, topic_id} when a partition of another topic id is in the way
+RETURNS     {OK} | {EXISTS, topic_id} if a partition of another topic id exists
 COMPLEXITY  O(1)
-WRITES      only when the partition is not there; every key gets a sentinel: one that is absent cannot be named while its
-            slot is on the move, and cannot be made there either
+WRITES      only if the partition is absent; every key gets a sentinel: during a migration of the slot an absent key can be
+            neither named nor created
 SOURCE      docs/decisions/0001
 ]]
 --- @include "include/status"

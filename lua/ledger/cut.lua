@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
---[[ ledger/cut: remove the payload of one ledger that lies below the log start, while the ledger lives on.
+--[[ ledger/cut: delete the payload of one ledger below the log start, and keep the ledger.
 
-    entry    1    2    3    4    5        start is 12: the log begins with entry 3 of this ledger, and entries come into
-    offset   10   11   12   13   14       the log in the order of their numbers, so 1 and 2 go
+    entry    1    2    3    4    5        start is 12: the log begins with entry 3 of this ledger, and entries are logged
+    offset   10   11   12   13   14       in the order of their numbers, so 1 and 2 are deleted
                        ^ start
 
-This holds for ledgers with positive numbers, in which nothing waits: entries of scheduled records become visible in
-the order in which they are due.  What was removed counts as deleted, so `issued - deleted` remains the number of entries.
+Only for ledgers with positive numbers: those with negative numbers hold scheduled records, which become visible in order
+of due time.  Removed entries count as deleted, so `issued - deleted` remains the number of entries.
 
 KEYS        1 state  2 ledgers  3 log
             4 data  stream  the ledger named in ARGV[2]
 ARGV        1 topic_id  2 ledger  3 most entries to remove
 RETURNS     {OK, entries removed} | {UNKNOWN_TOPIC}
-COMPLEXITY  O(entries removed), and a look at 64 log entries
+COMPLEXITY  O(entries removed), and 64 log entries read
 WRITES      the ledger's payload and its row
 SOURCE      docs/decisions/0002; Kafka KIP-107
 ]]
@@ -25,7 +25,7 @@ local text = redis.call("HGET", KEYS[2], ARGV[2])
 local row = text and ledger_row(text)
 if not row or tonumber(ARGV[2]) <= 0 or row.unlogged > 0 then return { OK, 0 } end
 
-local first -- the first entry that is still needed
+local first -- first entry that is still needed
 local items = redis.call("XRANGE", KEYS[3], held[2] .. "-0", "+", "COUNT", LOOKED)
 for _, item in ipairs(items) do
   local fields = item[2] -- l ledger e entry b base ...
@@ -37,7 +37,7 @@ end
 if not first and #items < LOOKED then first = row.issued + 1 end
 if not first then return { OK, 0 } end
 
--- Whole nodes first: that is what gives memory back.  Of the last one the entries are marked only.
+-- Whole nodes first, which frees their memory.  Entries of the last node are only marked.
 local removed = redis.call("XTRIM", KEYS[4], "MINID", "~", "0-" .. whole(first), "LIMIT", ARGV[3])
 if 2 * removed < tonumber(ARGV[3]) then
   removed = removed + redis.call("XTRIM", KEYS[4], "MINID", "0-" .. whole(first))

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---[[ ledger/delete: remove a partition.  Called twice: first only to close it, so that nothing new can appear in it, then
-with the keys of all its ledgers and subscriptions, to unlink them.
+--[[ ledger/delete: delete a partition.  The first call closes it, so that nothing can be added; the second call names the
+keys of all its ledgers and subscriptions and unlinks them.
 
 KEYS        1 state  2.. every key to unlink (second call)
 ARGV        1 topic_id
 RETURNS     {OK, closed 0 or 1}
 COMPLEXITY  O(keys); Redis frees them in the background
-WRITES      only when the partition belongs to this topic id
+WRITES      only if the partition belongs to this topic id
 SOURCE      docs/architecture.md "deleting a topic"
 ]]
 --- @include "include/status"

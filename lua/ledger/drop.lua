@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ ledger/drop: unlink one sealed ledger whose payload nothing refers to any more.
+--[[ ledger/drop: unlink one sealed ledger whose payload is not referenced any more.
 
 KEYS        1 state  2 ledgers  3 data  stream  the ledger named in ARGV[2]
 ARGV        1 topic_id  2 ledger
 RETURNS     {OK, dropped 0 or 1, bytes of its payload} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1); Redis frees the payload in the background
-WRITES      only when the ledger is sealed, has no unlogged entry and ends below the log start or below `cold`
+WRITES      only if the ledger is sealed, has no unlogged entry and ends below the log start or below `cold`
 SOURCE      Pulsar "managed ledger trimming"
 ]]
 --- @include "include/status"

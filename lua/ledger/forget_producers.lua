@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ ledger/forget_producers: drop the windows of producers that have been silent for long and have nothing open.
+--[[ ledger/forget_producers: delete the windows of idle producers without an open transaction.
 
 KEYS        1 producers  2 open
-ARGV        1.. pairs: producer id, its row as the caller saw it
+ARGV        1.. pairs: producer id, its row that the caller read
 RETURNS     {OK, forgotten}
 COMPLEXITY  O(producers named)
 WRITES      only rows that have not changed since

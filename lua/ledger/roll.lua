@@ -2,10 +2,10 @@
 --[[ ledger/roll: seal the active ledger and open the next one.
 
 KEYS        1 state  2 ledgers  3 log  4 data  stream  payload of the ledger to open (active + 1)
-ARGV        1 topic_id  2 active ledger as the caller knows it  3 now_ms
+ARGV        1 topic_id  2 active ledger that the caller read  3 now_ms
 RETURNS     {OK, active ledger} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when ARGV[2] is still the active ledger; a retry finds the work done
+WRITES      only if ARGV[2] is still the active ledger; a retry changes nothing
 SOURCE      Pulsar "ledger rollover"; docs/decisions/0002
 ]]
 --- @include "include/status"

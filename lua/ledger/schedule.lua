@@ -1,9 +1,9 @@
 #!lua
---[[ ledger/schedule: accept batches of which some records are due later: the payload entries that the XADDs just before this
-call wrote to the delay ledger, and those of what is due now to the active ledger; or delete them again.
+--[[ ledger/schedule: accept batches with records that are due later, or delete their payload entries again.
 
-As ledger/append: runs in one MULTI right after its XADDs.  An original batch is accepted or refused as a whole: its
-sequence is checked once.  What is due later goes into the open bucket, or, in a transaction, is put aside until its end.
+The preceding XADDs wrote the records due later to the delay ledger and those due now to the active ledger, in one MULTI
+with this call, as for ledger/append.  An original batch is accepted or refused as a whole: its sequence is checked once.
+Records due later go into the open bucket; those of a transaction are set aside until its end.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
@@ -11,20 +11,19 @@ KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8
             11 delay state  12 delay open  13 delay live  14 delay closing  15 delay queue  16 delay parts  17 delay moved
             18 delay buckets  19 delay next  20 delay snaps  21 delay repeats
 ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms
-            5 channel that hears (leader epoch, next offset, stable offset)  6 number of originals
+            5 channel to publish to (leader epoch, next offset, stable offset)  6 number of originals
             7.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
-            records  bytes  blocks (numbers of all these entries)  owner of the producer id ("" not to be compared), and for
-            each entry due_ms (of a block, whose records
-            are each due by themselves: their due times, with commas) and, as one text, the rest of its member: ledger
-            records bytes newest_ms
-RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
-            bucket, answer ...} one answer for each original: {OK, base_offset (-1 none), first entry}
-            | {DUPLICATE, base_offset, or -e-1 where it has none and e is its first entry}
+            records  bytes  blocks (numbers of all these entries)  owner of the producer id ("" not compared), and for each
+            entry due_ms (for a block, whose records have separate due times: all of them, with commas) and, as one text,
+            the rest of its member: ledger records bytes newest_ms
+RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the
+            open bucket, reply ...} one reply for each original: {OK, base_offset (-1 none), first entry}
+            | {DUPLICATE, base_offset, or -e-1 if it has none and e is its first entry}
             | a refusal of ledger/append; or, for all of them,
             {LEDGER_MOVED, active ledger, delay ledger} | {HEALED} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n log m) for n entries and m in the open bucket
-WRITES      log entries, index entries, live bits and counters of what is accepted, the removal of the payload of what is not
+WRITES      log entries, index entries, live bits and counters of accepted batches; deletes the payload of refused ones
 SOURCE      PIP-195; KIP-98; docs/decisions/0012
 ]]
 --- @include "include/status"
@@ -56,12 +55,12 @@ local function refuse_all(...)
 end
 
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
-if not own[1] then -- nothing was ever scheduled here; older releases have made the partition without these keys
+if not own[1] then -- the first scheduled record here; older releases create a partition without these keys
   if ARGV[3] == "-1" and not late then
     for _, key in ipairs({ KEYS[13], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[21] }) do redis.call("HSET", key, "", "") end
     for _, key in ipairs({ KEYS[12], KEYS[14], KEYS[15], KEYS[19] }) do redis.call("ZADD", key, -1, "") end
     create_stream(delay_data)
-    redis.call("XTRIM", delay_data, "MAXLEN", "0") -- what this call wrote before it; entries count from 1
+    redis.call("XTRIM", delay_data, "MAXLEN", "0") -- the XADDs of this call; entries count from 1
     redis.call("XSETID", delay_data, "0-0")
     redis.call("HSET", ledgers, "-1", "0 0 0 -1 0 0 " .. ARGV[4])
     redis.call("HSET", delay, "ledger", "-1", "first", "-1", "open", "0", "records", "0", "entries", "0", "held", "0",
@@ -77,7 +76,7 @@ if redis.call("XLEN", data) - (row.issued - row.deleted) ~= now_count
   return refuse_all(HEALED)
 end
 
--- A transaction that has scheduled here and has not ended is as good as open.
+-- Returns the batches that a transaction has set aside here; such a transaction counts as open until it has ended.
 local aside = {}
 local function aside_of(txn)
   if aside[txn] == nil then
@@ -129,7 +128,7 @@ for i, o in ipairs(originals) do
       logged[#logged + 1] = { a, whole(entry), base, whole(next_offset - 1), whole(newest) }
       bytes = bytes + tonumber(ARGV[a + 8])
     end
-    -- What has no offset is remembered by its first entry, e as -e-1.
+    -- A batch without an offset is stored by its first entry e, as -e-1.
     if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2), ARGV[a + 14]) end
     answers[i] = { OK, base, delay_entry + 1 }
     local first, held_texts, held_here = delay_entry + 1, {}, 0

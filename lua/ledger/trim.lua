@@ -1,25 +1,25 @@
 #!lua flags=allow-oom
---[[ ledger/trim: move the log start past what retention no longer keeps, and say which ledgers may go.
+--[[ ledger/trim: apply retention: advance the log start, and return the ledgers that can be dropped.
 
-Undecided records are never trimmed.  The order is: log start first, then the log, then (ledger/drop) the payload, so
-payload missing below the start is out of range, below `cold` it lies in Parquet, and above both it is corruption.
+Undecided records are never trimmed.  The log start advances first, then the log is trimmed, then ledger/drop deletes the
+payload.  So missing payload is out of range below the start, is in Parquet below `cold`, and is corruption above both.
 
     offset   0    1    2    3    4    5    6    7    8
              too old            young            open transaction
                        ^ mark of the slowest subscription              ^ stable
-    start              2 when only what was acknowledged may go, else 4; deleting below an offset ignores acknowledgements
+    start              2 if only acknowledged records are trimmed, else 4; DeleteRecords ignores acknowledgements
 
 KEYS        1 state  2 ledgers  3 log  4 aborted  5 subs
             6.. the cursors of the subscriptions in ARGV
 ARGV        1 topic_id  2 drop entries appended before this time, ms (-1 none)  3 payload bytes to keep (-1 all)
-            4 delete everything below this offset (-1 no; DeleteRecords)  5 most log entries to look at
-            6 acknowledged (1: time and bytes take only what every subscription has acknowledged; Kafka groups do not count)
-            7.. two for each cursor: its subscription (percent-encoded), and when it was created if it is the leftover of a
+            4 delete everything below this offset (-1 no; DeleteRecords)  5 most log entries to read
+            6 acknowledged (1: time and bytes trim only what every subscription has acknowledged, Kafka groups excepted)
+            7.. two for each cursor: its subscription (percent-encoded), and its creation time if it is left from a
             deleted subscription and does not count ("" it counts)
-RETURNS     {OK, log start, entries trimmed, ledger that the log begins in now ("" the start has not moved), ledger ...}
-            the others are those whose payload nothing refers to any more | {UNKNOWN_TOPIC}
-            | {STALE, subscription ...} one that counts was not named: the subscriptions as they are now
-COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] entries that are owed to no subscription
+RETURNS     {OK, log start, entries trimmed, ledger in which the log now begins ("" the start has not moved), ledger ...}
+            the other ledgers are those that can be dropped | {UNKNOWN_TOPIC}
+            | {STALE, subscription ...} a subscription that counts was not in ARGV: the current subscriptions
+COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] entries that no subscription needs
 WRITES      log start, log, aborted set, byte count
 SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retention" (acknowledged)
 ]]
@@ -34,7 +34,7 @@ if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local start, stable, kept = tonumber(held[2]), tonumber(held[3]), tonumber(held[4])
 local before, bytes_max, below = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local needed = stable -- the first offset that a subscription has yet to acknowledge
+local needed = stable -- first offset that some subscription has not acknowledged
 if ARGV[6] == "1" then
   local named, subs, names, is_known = {}, redis.call("HGETALL", KEYS[5]), { STALE }, true
   for i = 7, #ARGV, 2 do named[ARGV[i]] = { KEYS[6 + (i - 7) / 2], ARGV[i + 1] } end
@@ -51,7 +51,7 @@ if ARGV[6] == "1" then
     end
   end
   if not is_known then return names end
-  if needed < stable then -- no subscription needs markers and aborted records from there on
+  if needed < stable then -- markers and aborted records after it are not needed by any subscription
     needed = each_stretch(KEYS[3], KEYS[4], math.max(needed, start), stable, tonumber(ARGV[5]), function(first, _, fields)
       if fields then return first end
     end, checkpoints.read(held[6]))
@@ -62,7 +62,7 @@ local new_start, trimmed, looked, most, from, reached = start, 0, 0, tonumber(AR
 while not reached and looked < most do
   local count = math.min(PAGE, most - looked)
   local items = redis.call("XRANGE", KEYS[3], from, "+", "COUNT", whole(count))
-  looked, reached = looked + #items, #items < count -- reached: everything that may go was looked at
+  looked, reached = looked + #items, #items < count -- reached: everything that may be trimmed was read
   for _, item in ipairs(items) do
     local last = tonumber(string.match(item[1], "^(%d+)"))
     local fields = item[2] -- l ledger e entry b base n records s bytes p v q f t time
@@ -78,7 +78,7 @@ end
 if reached and below > new_start and below <= stable then new_start = below end
 local reply, rows, begins = { OK, whole(new_start), trimmed, "" }, redis.call("HGETALL", KEYS[2]), nil
 for i = 1, #rows, 2 do
-  local sealed, max, unlogged = string.match(rows[i + 1], "^%d+ %d+ (%d) (%-?%d+) (%d+)") -- all that is asked, of many rows
+  local sealed, max, unlogged = string.match(rows[i + 1], "^%d+ %d+ (%d) (%-?%d+) (%d+)") -- only the fields needed, since rows can be many
   if is_spent({ sealed = sealed, max = tonumber(max), unlogged = tonumber(unlogged) }, new_start, held[5]) then
     reply[#reply + 1] = rows[i]
   elseif tonumber(rows[i]) > 0 then

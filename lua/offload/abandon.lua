@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ offload/abandon: give up a plan, so that another one can be made.
+--[[ offload/abandon: delete a plan, so that another one can be stored.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"
 ARGV        1 topic_id  2 plan (JSON)
-RETURNS     {OK} there is no plan (any more) | {STALE} another one is stored | {UNKNOWN_TOPIC}
+RETURNS     {OK} no plan is stored now | {STALE} another one is stored | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when the plan is the stored one
+WRITES      only if the plan is the stored one
 SOURCE      docs/decisions/0014
 ]]
 --- @include "include/status"

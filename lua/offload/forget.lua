@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
---[[ offload/forget: take segments out of the manifest that lie wholly below the log start.
+--[[ offload/forget: delete segments entirely below the log start from the manifest.
 
-The log start never moves back, so what the caller has found below it stays there.
+The log start never moves back, so a segment that the caller found below it stays below it.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"
-ARGV        1 topic_id  2.. the segments: first offset, segment (JSON) as the caller knows it
-RETURNS     {OK} none of them is there (any more) | {UNKNOWN_TOPIC}
+ARGV        1 topic_id  2.. the segments: first offset, segment (JSON) that the caller read
+RETURNS     {OK} none of them is in the manifest now | {UNKNOWN_TOPIC}
 COMPLEXITY  O(segments)
-WRITES      only what is as the caller knows it
+WRITES      only segments that are as the caller read them
 SOURCE      KIP-405 (retention of remote segments)
 ]]
 --- @include "include/status"

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---[[ offload/plan: store which stretches are to be written to Parquet next, unless that is stored already.
+--[[ offload/plan: store the offset ranges to be written to Parquet next, unless a plan is stored already.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"
-ARGV        1 topic_id  2 plan (JSON)  3 cold: where what is published ends, as the planner saw it  4 end of the plan
-RETURNS     {OK, plan} the one that counts | {STALE, cold, stable offset} something else is published, or the end is not
-            decided yet: plan again | {UNKNOWN_TOPIC}
+ARGV        1 topic_id  2 plan (JSON)  3 cold: end of the published segments that the planner read  4 end of the plan
+RETURNS     {OK, plan} the stored one | {STALE, cold, stable offset} `cold` has moved, or the end is above the stable
+            offset: plan again | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when there is no plan; a retry finds its own
+WRITES      only if there is no plan; a retry returns its own
 SOURCE      docs/decisions/0014
 ]]
 --- @include "include/status"

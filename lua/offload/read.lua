@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
---[[ offload/read: where a partition stands and what its manifest holds, in one moment; a full Redis refuses reads in a MULTI.
+--[[ offload/read: read a partition's offsets and its manifest atomically; at maxmemory Redis rejects reads in a MULTI.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"
 ARGV        1 topic_id  2 version (1: only the manifest's version, 0: all of it)
-RETURNS     {OK, start, stable, cold, active ledger, version or "0"} or with all fields and values of the manifest in place
-            of the version | {UNKNOWN_TOPIC}
+RETURNS     {OK, start, stable, cold, active ledger, version or "0"}, or all fields and values of the manifest instead of
+            the version | {UNKNOWN_TOPIC}
 COMPLEXITY  O(segments), O(1) for the version
 SOURCE      docs/decisions/0014
 ]]

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
---[[ offload/swap: segments take the place of others that cover the same stretch (compaction).
+--[[ offload/swap: replace segments by others that cover the same offsets (compaction).
 
-The caller has compared the stretches, in the manifest of the version it names.
+The caller has compared the offsets, in the given version of the manifest.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"
-ARGV        1 topic_id  2 version  3 how many leave  4.. their first offsets, then the others: first offset, segment (JSON)
+ARGV        1 topic_id  2 version  3 number to remove  4.. their first offsets, then the new ones: first offset, segment (JSON)
 RETURNS     {OK, version} | {STALE, version} the manifest has changed since | {UNKNOWN_TOPIC}
 COMPLEXITY  O(segments)
-WRITES      only when the version is the present one; a retry finds the work done
+WRITES      only if the version is the current one; a retry changes nothing
 SOURCE      docs/decisions/0014; Kafka log compaction
 ]]
 --- @include "include/status"

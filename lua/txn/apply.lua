@@ -29,9 +29,9 @@ RETURNS     {OK, lowest live serial or "", next serial, replies}: an array in Me
                        end, complete of a transaction that has ended: "ended", outcome
             | {TXN_NOT_FOUND} | {TXN_STATUS, state} | {TXN_STATUS, "ended", outcome} | {TOO_MANY}
 COMPLEXITY  O(operations + transactions they name + participants they add); a call deletes at most 1000 log records and
-            participants of transactions that are done
-WRITES      all of it after everything was read and checked; a repeated call that allocates a serial or a producer id returns
-            the reply stored in `calls`
+            participants of finished transactions
+WRITES      after everything was read and checked; a repeated call that allocates a serial or a producer id returns the
+            reply stored in `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
 --- @include "include/status"

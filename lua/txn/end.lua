@@ -1,24 +1,23 @@
 #!lua flags=allow-oom
---[[ txn/end: carry decisions to one partition: markers, aborted set, stable position, pending acks and offsets, tombstones.
+--[[ txn/end: apply decisions to one partition: markers, aborted set, stable offset, pending acks and offsets, tombstones.
 
-One call ends any number of transactions here.  An end whose serial is not the open one writes nothing but its
-tombstone (and settles its acks and offsets), so a repeated or late end changes nothing that can be seen.  The low watermark that
-rides on every end is raised, never lowered; open transactions at or below it are leftovers and are aborted.
+One call ends any number of transactions.  An end whose serial is not the open one only writes its tombstone (and settles
+its acks and offsets), so a repeated or late end has no visible effect.  Every end carries the low watermark, which is
+raised, never lowered; open transactions at or below it are leftovers and are aborted.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
             11 delay state
-            12.. six keys for each subscription the operations name: cursor acks leases spans due pending; of a Kafka
-            group, which has only these, cursor cursor cursor cursor cursor pending
+            12.. six keys for each subscription of the operations: cursor acks leases spans due pending; for a Kafka
+            group, which has only two, cursor cursor cursor cursor cursor pending
 ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
-            5 channel that hears (leader epoch, next offset, stable offset)
+            5 channel to publish to (leader epoch, next offset, stable offset)
             6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
-RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation: with "more", acks are left that another call is to
-            settle, and nothing else of the operation was done; behind them the transactions whose scheduled
-            batches delay/settle has to see to, if there are any | {UNKNOWN_TOPIC}
-            | {STALE} what was named as a Kafka group is a subscription (now)
+RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation; "more": only a part of its acks was settled, the
+            call has to be repeated; after them the transactions with scheduled batches for delay/settle, if any
+            | {UNKNOWN_TOPIC} | {STALE} a Kafka group of the call is a subscription now
 COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled, at most 300 in a call
-WRITES      everything named above, of one transaction in one step; of many acks it settles the most in calls before that
+WRITES      everything above, one transaction in one step; calls with "more" settle only acks
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
 --- @include "include/status"
@@ -37,7 +36,7 @@ local delay = KEYS[11]
 local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
 local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
 local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
-local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- what all operations write together
+local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- writes that operations share
 
 local function watermark_of(coordinator)
   if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
@@ -59,7 +58,7 @@ local function write_marker(pid, epoch, first, commit)
   return offset
 end
 
--- A cursor that several operations settle on is read once and written once; one that is not there has nothing pending.
+-- Reads a cursor; operations share it, so it is read and written once.  An absent cursor has nothing pending.
 local function cursor_at(k)
   if opened[k] == nil then
     opened[k] = cursors.read(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]) or false
@@ -67,7 +66,7 @@ local function cursor_at(k)
   return opened[k]
 end
 
--- Settles what the operation at `place` holds on its subscriptions; whether that was all.
+-- Settles what the operation at `place` holds on its subscriptions; returns whether that was all.
 local room = 300 -- ranges that this call may still settle
 local function settle_all(place, txn, commit)
   for j = 1, tonumber(ARGV[place + 6]) do
@@ -142,8 +141,8 @@ local function look(some)
   end
   return #some == 2 * looked
 end
--- The oldest, and when there are many some from anywhere: those of a coordinator with an old open transaction stay, and
--- must not hide what the others have passed.
+-- Looks at the oldest, and at a random range if there are many: tombstones of a coordinator with an old open transaction
+-- stay, and must not hide those that other coordinators no longer need.
 if look(redis.call("ZRANGEBYSCORE", ended, 0, "+inf", "WITHSCORES", "LIMIT", 0, looked)) then
   local from = now % redis.call("ZCARD", ended)
   look(redis.call("ZRANGE", ended, whole(from), whole(from + looked - 1), "WITHSCORES"))

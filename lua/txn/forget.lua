@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
---[[ txn/forget: forget outcomes and committed steps of one coordinator that are older, or more, than are kept.
+--[[ txn/forget: delete expired or surplus outcomes and committed steps of one coordinator.
 
-txn/apply forgets a few with every end; this forgets them while no transaction ends, too.
+txn/apply deletes a few with every end; this script is for times without ends.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
-ARGV        1 now_ms  2 most to forget of each
-            3 outcomes are kept for ms  4 and at most so many (negative: no limit)
-            5 steps are kept for ms  6 and at most so many
-RETURNS     {OK, outcomes forgotten, steps forgotten}
-COMPLEXITY  O(forgotten)
-WRITES      nothing that is to be kept
+ARGV        1 now_ms  2 most to delete of each
+            3 retention of outcomes in ms  4 most outcomes to keep (negative: no limit)
+            5 retention of steps in ms  6 most steps to keep
+RETURNS     {OK, outcomes deleted, steps deleted}
+COMPLEXITY  O(deleted)
+WRITES      only expired and surplus rows
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0013
 ]]
 --- @include "include/status"

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
---[[ txn/forget_tombstones: drop those tombstones of ended transactions on one partition that nothing needs any more.
+--[[ txn/forget_tombstones: delete tombstones of ended transactions on one partition that are not needed any more.
 
-A tombstone refuses an append that was verified just before its transaction ended.  It goes when the low watermark has
-reached it, or by time.  txn/end drops a few with every end; this drops them while no transaction ends, too.
+A tombstone refuses an append that was verified just before its transaction ended.  It is deleted when the low watermark
+has reached it, or by age.  txn/end deletes a few with every end; this script is for times without ends.
 
 KEYS        1 ended  2 watermarks
-ARGV        1 now_ms  2 tombstone_ms  3 how many of the oldest to pass over  4 most to look at
-RETURNS     {OK, looked at, dropped}
-COMPLEXITY  O(looked at)
-WRITES      tombstones that are dropped
+ARGV        1 now_ms  2 tombstone_ms  3 number of the oldest to skip  4 most to read
+RETURNS     {OK, read, deleted}
+COMPLEXITY  O(read)
+WRITES      deletes tombstones
 SOURCE      transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
 --- @include "include/status"

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---[[ txn/open: make the keys of one coordinator, each with a sentinel so that it always exists.
+--[[ txn/open: create the keys of one coordinator, each with a sentinel so that it always exists.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
             13 wide
 ARGV        1 now_ms
-RETURNS     {OK, made 0 or 1}
+RETURNS     {OK, created 0 or 1}
 COMPLEXITY  O(1)
-WRITES      only what is not there: a coordinator that an older release has made lacks keys
+WRITES      only absent keys: a coordinator of an older release lacks some
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0001
 ]]
 --- @include "include/status"
