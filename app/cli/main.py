@@ -31,6 +31,7 @@ COMMANDS = {
     "import": ("streams", "import_", "Copy a Redis stream and its consumer groups, exactly once."),
     "demo": ("demo", "demo", "Process flights exactly once while processes are killed."),
     "health": ("health", "health", "Check whether the local broker is ready."),
+    "fsck": ("fsck", "fsck", "Compare the indexes in Redis with the logs, and repair them."),
     "doctor": ("doctor", "doctor", "Check this setup and suggest fixes."),
 }
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from redis_ledger.broker.security.quotas import Quotas
     from redis_ledger.broker.security.scram_credentials import ScramCredentials
     from redis_ledger.broker.security.service import Security
+    from redis_ledger.config import Config
+    from redis_ledger.store.store import Store
 
 DataDir = Annotated[
     Path,
@@ -67,15 +69,10 @@ def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str |
 
 
 @contextlib.asynccontextmanager
-async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[RedisAccess]:
-    """Raises Refusal."""
+async def opened_store(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[tuple[Store, Config]]:
+    """The store of the brokers, and the settings of this process.  Raises Refusal."""
     from redis_ledger.app.process import redis_url
     from redis_ledger.app.process import settings as environment
-    from redis_ledger.broker.security.audit import Audit
-    from redis_ledger.broker.security.quotas import Quotas
-    from redis_ledger.broker.security.scram_credentials import ScramCredentials
-    from redis_ledger.broker.security.service import Security
-    from redis_ledger.clock import SystemClock
 
     async with contextlib.AsyncExitStack() as stack:
         config = environment.config_from(os.environ, overrides(settings))
@@ -86,6 +83,19 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
             url = held.url
         store = await redis_url.opened(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
         stack.push_async_callback(store.close)
+        yield store, config
+
+
+@contextlib.asynccontextmanager
+async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[RedisAccess]:
+    """Raises Refusal."""
+    from redis_ledger.broker.security.audit import Audit
+    from redis_ledger.broker.security.quotas import Quotas
+    from redis_ledger.broker.security.scram_credentials import ScramCredentials
+    from redis_ledger.broker.security.service import Security
+    from redis_ledger.clock import SystemClock
+
+    async with opened_store(data_dir, redis, settings) as (store, config):
         yield RedisAccess(
             ScramCredentials(store),
             Security(store, config, SystemClock()),

@@ -7,13 +7,14 @@ import secrets
 
 from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
+from redis_ledger.fsck.service import Fsck
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.plan import STRETCHES_MAX
 from redis_ledger.offload.scripts import OffloadScripts
-from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 
 SEGMENTS = STRETCHES_MAX
 MEMBERS = 3_000  # group_members_max
@@ -117,4 +118,12 @@ async def brokers(broker: Broker) -> None:
     await broker.scram_credentials.add("ada", "correct horse battery staple")
 
 
-INPUTS = (appends, ledgers, cut, silent_producers, segments, members, brokers)
+async def checked(broker: Broker) -> None:
+    """fsck of a partition with a long log, whose row of the ledger is wrong."""
+    await filled(broker, ONE)
+    keys = PartitionKeys(broker.store.prefix, "t", 0)
+    await broker.store.command("HSET", keys.ledgers, "1", "0 0 0 -1 0 0 1", key=keys.state)
+    await Fsck(broker.store, broker.config, broker.clock).run(repair=True)
+
+
+INPUTS = (appends, ledgers, cut, silent_producers, segments, members, brokers, checked)

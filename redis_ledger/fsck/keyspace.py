@@ -1,0 +1,48 @@
+"""The catalog, and what it names."""
+
+from __future__ import annotations
+
+import msgspec
+
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.reading import Reading
+from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+
+_decode = msgspec.json.Decoder(TopicEntry).decode
+
+
+class Keyspace:
+    def __init__(self, reading: Reading) -> None:
+        self._reading, self._prefix = reading, reading.store.prefix
+        self._k = CatalogKeys(self._prefix)
+
+    async def coordinators(self) -> int:
+        count = await self._reading.command(self._k.state, "HGET", self._k.state, "coordinators")
+        return int(count or 0)
+
+    async def entries(self) -> dict[str, TopicEntry]:
+        """The entries of the catalog that can be read."""
+        found = {}
+        async for page in self._reading.rows(self._k.topics, self._k.topics):
+            for name, row in page:
+                try:
+                    found[name.decode()] = _decode(row)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    continue
+        return found
+
+    async def places(self, topic: str | None) -> list[Place]:
+        """The partitions of ready topics, or of one.  Raises UnknownTopic."""
+        entries = await self.entries()
+        if topic is not None and (topic not in entries or entries[topic].state == "deleting"):
+            raise UnknownTopic(f"Topic {topic!r} does not exist.", topic=topic)
+        places = []
+        for entry in sorted(entries.values(), key=lambda each: each.name):
+            if entry.state == "deleting" or topic not in (None, entry.name):
+                continue
+            count = entry.partitions if entry.state == "ready" else entry.partitions_made
+            keys = [PartitionKeys(self._prefix, entry.name, number) for number in range(count)]
+            places += [Place(entry.name, entry.id, number, each) for number, each in enumerate(keys)]
+        return places

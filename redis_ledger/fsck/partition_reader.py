@@ -1,0 +1,200 @@
+"""Reads a partition for fsck: its log from the first entry to the last, payload, and the indexes beside it.
+
+log      page ─▶ trace ─▶ page ─▶ trace ─ ... ─▶ last page, with state, open, firsts and ledgers in the same script
+payload   └ of the page: a megabyte at a time
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from redis_ledger.fsck.finding import Finding
+from redis_ledger.fsck.log_trace import LogTrace, Marker
+from redis_ledger.fsck.partition_check import check_open, check_partition
+from redis_ledger.fsck.partition_facts import PartitionFacts, Place, StreamFacts
+from redis_ledger.fsck.payload_check import check_payload
+from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
+from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs, scores
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.entries import LogEntry, parse_aborted, parse_log, runs
+from redis_ledger.store.keys import CoordinatorKeys
+
+LOG_PAGE = 500  # entries
+PAYLOAD_BYTES = 1 << 20  # of one read
+AT_ONCE = 4  # reads of payload under way
+LEDGERS_MAX = 500  # whose streams are compared with their rows
+
+
+class PartitionReader:
+    def __init__(self, reading: Reading, place: Place, coordinators: int) -> None:
+        self._reading, self._place, self._coordinators = reading, place, coordinators
+        self._k = place.keys
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._found: list[Finding] = []  # entries of another form
+
+    async def look(self, now_ms: int) -> list[Finding]:
+        """Everything but subscriptions, delayed records and offloaded history."""
+        trace, found = LogTrace(), self._found
+        found.clear()
+        after = b"-"
+        while True:
+            entries, after, facts = await self._page(trace, after)
+            found += await self._check_page(trace, entries)
+            if facts is not None:
+                break
+        found += check_partition(facts)
+        if facts.open is None or facts.firsts is None:
+            found += await self._check_many_open(facts)
+        found += await self._check_windows(facts, now_ms)
+        return found
+
+    async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
+        """The next entries; with the last ones, the facts of that moment."""
+        k = self._k
+        *counts, names = await self._reading.atomic([("HLEN", k.open), ("ZCARD", k.firsts), ("HKEYS", k.ledgers)])
+        is_small = all((count or 0) <= SMALL for count in counts)
+        numbers = [int(name) for name in names or () if name.lstrip(b"-").isdigit()][:LEDGERS_MAX]
+        reads: list[tuple[Any, ...]] = [
+            ("XRANGE", k.log, after, "+", "COUNT", LOG_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
+            *(("XINFO STREAM", k.data(number)) for number in numbers),
+        ]  # fmt: skip
+        if is_small:
+            reads += [("HGETALL", k.open), ("ZRANGE", k.firsts, 0, -1, "WITHSCORES")]
+        log, state, ledgers, *rest = await self._reading.atomic(reads)
+        rows = log or []
+        self._reading.bytes += 160 * len(rows)
+        entries = self._parse(rows)
+        if len(rows) == LOG_PAGE:
+            return entries, b"(" + rows[-1][0], None
+        streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False)}
+        opened = rest[len(numbers) :] or (None, None)
+        facts = PartitionFacts(
+            self._place, pairs(state), trace, pairs(ledgers), streams,
+            pairs(opened[0]) if is_small else None, scores(opened[1]) if is_small else None,
+        )  # fmt: skip
+        return entries, b"", facts
+
+    def _parse(self, rows: Sequence[Any]) -> list[LogEntry]:
+        """The entries; one of another form is reported and left out."""
+        try:
+            return parse_log(rows)
+        except (ValueError, TypeError, IndexError):
+            entries = []
+            for row in rows:
+                try:
+                    entries += parse_log([row])
+                except (ValueError, TypeError, IndexError):
+                    name = row[0].decode(errors="replace")
+                    detail = f"The entry {name} has another form; its offsets cannot be read."
+                    self._found.append(Finding("log_entry", str(self._place), self._k.log.decode(), name, detail))
+            return entries
+
+    # -- a page of the log -------------------------------------------------------------------------------------------
+
+    async def _check_page(self, trace: LogTrace, entries: Sequence[LogEntry]) -> list[Finding]:
+        markers = trace.add(entries)
+        if not entries:
+            return []
+        k, found = self._k, list[Finding]()
+        low, high = entries[0].base_offset, entries[-1].last_offset
+        payload = asyncio.gather(*(self._payload(each) for each in portions(entries)))
+        members = await self._reading.command(k.state, "ZRANGEBYSCORE", k.aborted, low, high, "WITHSCORES")
+        start, cold = await self._reading.command(k.state, "HMGET", k.state, "start", "cold") or (None, None)
+        kept_from = max(_number(start), _number(cold))
+        known = [member for member in parse_aborted(members or []) if member.last_offset >= _number(start)]
+        found += check_aborted(self._place, [m for m in markers if m.offset >= _number(start)], known, trace.first)
+        found += check_markers(self._place, markers, await self._decided(markers))
+        read = {at: data for part in await payload for at, data in part.items()}
+        found += check_payload(self._place, entries, read, kept_from)
+        return found
+
+    async def _payload(self, entries: Sequence[LogEntry]) -> dict[tuple[int, int], bytes]:
+        found: dict[tuple[int, int], bytes] = {}
+        for ledger, first, last in runs(entries):
+            async with self._turn:
+                command = ("XRANGE", self._k.data(ledger), f"0-{first}", f"0-{last}")
+                rows = await self._reading.command(self._k.state, *command)
+            for name, fields in rows or ():
+                found[ledger, int(name.partition(b"-")[2])] = fields[1]
+                self._reading.bytes += len(fields[1])
+        return found
+
+    async def _decided(self, markers: Sequence[Marker]) -> dict[int, Decided]:
+        """What the coordinators hold of the transactions whose producer ids are their own ids."""
+        wanted: dict[int, list[TxnId]] = {}
+        for marker in markers:
+            txn = TxnId.of_producer(marker.producer_id)
+            if marker.producer_id >= 0 and txn.coordinator < self._coordinators:
+                wanted.setdefault(txn.coordinator, []).append(txn)
+        found: dict[int, Decided] = {}
+        for number, txns in wanted.items():
+            k, serials = CoordinatorKeys(self._reading.store.prefix, number), [txn.serial for txn in txns]
+            reads = [("HMGET", k.txns, *serials), ("HMGET", k.outcomes, *serials)]
+            live, ended = await self._reading.atomic(reads)
+            for txn, row, outcome in zip(txns, live or serials, ended or serials, strict=True):
+                text = next((each for each in (row, outcome) if isinstance(each, bytes)), b"")
+                found[txn.producer_id] = Decided(txn, text[:1].decode())
+        return found
+
+    # -- indexes -----------------------------------------------------------------------------------------------------
+
+    async def _check_many_open(self, facts: PartitionFacts) -> list[Finding]:
+        """Pages of `open` and `firsts`.  Of transactions that began or ended since, none is compared."""
+        names = {str(pid).encode() for pid in facts.trace.open}
+        async for page in self._reading.fields(self._k.state, self._k.open):
+            names.update(page)
+        found = []
+        async for pid, row, first in self._open_rows(sorted(names)):
+            finding = check_open(facts, pid, row, first)
+            has_begun_since = first is not None and first >= facts.trace.end
+            if finding is not None and not has_begun_since and not (row is None and first is None):
+                found.append(finding)
+        return found
+
+    async def _open_rows(self, names: Sequence[bytes]) -> AsyncIterator[tuple[bytes, bytes | None, int | None]]:
+        k = self._k
+        for at in range(0, len(names), PAGE):
+            some = names[at : at + PAGE]
+            rows, firsts = await self._reading.atomic([("HMGET", k.open, *some), ("ZMSCORE", k.firsts, *some)])
+            for pid, row, first in zip(some, rows or [None] * len(some), firsts or [None] * len(some), strict=True):
+                yield pid, row, None if first is None else int(float(first))
+
+    async def _check_windows(self, facts: PartitionFacts, now_ms: int) -> list[Finding]:
+        """Windows are read after the log, so each of them has the batches that the log had, or later ones."""
+        k, start, found = self._k, facts.number("start"), list[Finding]()
+        seen: set[bytes] = set()
+        async for page in self._reading.rows(k.state, k.producers):
+            seen.update(pid for pid, _ in page)
+            found += check_windows(self._place, facts.trace, dict(page), start, now_ms)
+        missing = [name for pid in facts.trace.windows if (name := str(pid).encode()) not in seen]
+        for at in range(0, len(missing), PAGE):
+            some = missing[at : at + PAGE]
+            rows = await self._reading.command(k.state, "HMGET", k.producers, *some) or [None] * len(some)
+            found += check_windows(self._place, facts.trace, dict(zip(some, rows, strict=True)), start, now_ms)
+        return found
+
+
+def portions(entries: Sequence[LogEntry]) -> list[list[LogEntry]]:
+    """Divides entries so that the payload of each part is a megabyte at most, or one entry."""
+    parts: list[list[LogEntry]] = [[]]
+    size = 0
+    for entry in entries:
+        if parts[-1] and size + entry.size > PAYLOAD_BYTES:
+            parts.append([])
+            size = 0
+        parts[-1].append(entry)
+        size += entry.size
+    return parts
+
+
+def _stream(info: Sequence[Any] | None) -> StreamFacts:
+    if info is None:
+        return StreamFacts(0, 0)
+    fields = dict(zip(info[::2], info[1::2], strict=True))
+    return StreamFacts(fields[b"length"], int(fields[b"last-generated-id"].partition(b"-")[2]))
+
+
+def _number(text: bytes | None) -> int:
+    return int(text) if text and text.isdigit() else 0

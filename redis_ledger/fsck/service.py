@@ -1,0 +1,115 @@
+"""fsck: looks at everything twice, repairs if it should, and looks again.
+
+look ─▶ differences? ─▶ wait ─▶ look again ─▶ those that are in both ─▶ repair ─▶ look ... until nothing changes
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.fsck.finding import Edit, Finding, persistent
+from redis_ledger.fsck.keyspace import Keyspace
+from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.partition_reader import PartitionReader
+from redis_ledger.fsck.reading import Reading
+from redis_ledger.store.store import Store
+
+BETWEEN_S = 0.5  # between two looks at a difference
+ROUNDS_MAX = 6  # of repairs: one may make the next one possible
+Look = Callable[[], Awaitable[list[Finding]]]
+
+
+class Subject(NamedTuple):
+    """Something that is looked at by itself, such as a partition."""
+
+    name: str
+    look: Look
+
+
+class Report(NamedTuple):
+    """found: what is wrong (before repairs).  repaired, left: of those, after repairs."""
+
+    found: Sequence[Finding]
+    repaired: Sequence[Finding]
+    left: Sequence[Finding]
+    subjects: int
+    bytes: int
+    seconds: float
+
+    @property
+    def mb_per_s(self) -> float:
+        return self.bytes / 1e6 / max(self.seconds, 1e-9)
+
+
+class Fsck:
+    """on_subject: called with the name of what is looked at next, its number, and how many there are."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        clock: Clock,
+        on_subject: Callable[[str, int, int], None] = lambda name, number, count: None,
+    ) -> None:
+        self._config, self._clock, self._on_subject = config, clock, on_subject
+        self.reading = Reading(store)
+        self._keyspace = Keyspace(self.reading)
+
+    async def run(self, topic: str | None = None, *, repair: bool = False) -> Report:
+        """topic: only this one.  Raises StoreUnavailable, UnknownTopic."""
+        began = time.monotonic()
+        found, repaired, left = list[Finding](), list[Finding](), list[Finding]()
+        subjects = await self._subjects(topic)
+        for number, subject in enumerate(subjects, 1):
+            self._on_subject(subject.name, number, len(subjects))
+            seen = await self._certain(subject)
+            found += seen
+            if repair and seen:
+                done, seen = await self._repair(subject, seen)
+                repaired += done
+            left += seen
+        return Report(found, repaired, left, len(subjects), self.reading.bytes, time.monotonic() - began)
+
+    async def _subjects(self, topic: str | None) -> list[Subject]:
+        coordinators = await self._keyspace.coordinators()
+        places = await self._keyspace.places(topic)
+        return [Subject(f"partition {place}", self._partition(place, coordinators)) for place in places]
+
+    def _partition(self, place: Place, coordinators: int) -> Look:
+        reader = PartitionReader(self.reading, place, coordinators)
+
+        async def look() -> list[Finding]:
+            return await reader.look(self._clock.now_ms())
+
+        return look
+
+    async def _certain(self, subject: Subject) -> list[Finding]:
+        """The differences that two looks find."""
+        first = await subject.look()
+        if not first:
+            return []
+        await asyncio.sleep(BETWEEN_S)
+        return persistent(first, await subject.look())
+
+    async def _repair(self, subject: Subject, found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+        """Repairs until a round changes nothing.  Returns what was repaired, and what is left."""
+        known = {finding.identity: finding for finding in found}
+        left = list(found)
+        for _ in range(ROUNDS_MAX):
+            written = [await self._apply(finding) for finding in left]
+            if not any(written):
+                break
+            left = await self._certain(subject)
+            known |= {finding.identity: finding for finding in left}
+        gone = known.keys() - {finding.identity for finding in left}
+        return [known[identity] for identity in sorted(gone)], left
+
+    async def _apply(self, finding: Finding) -> bool:
+        if isinstance(finding.repair, Edit):
+            return await self.reading.write(finding.repair)
+        return False

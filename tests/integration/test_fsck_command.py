@@ -1,0 +1,39 @@
+"""`redis-ledger fsck` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.store.keys import PartitionKeys
+from tests.support.broker import records
+from tests.support.cli import run
+
+
+async def test_a_difference_is_shown_repaired_and_then_gone(broker: Broker, redis_url: str, prefix: str):
+    options = ("--redis", redis_url, "--set", f"prefix={prefix}")
+    await broker.records.produce("t", records("a", "b"))
+    keys = PartitionKeys(prefix, "t", 0)
+    await broker.store.command("HSET", keys.state, "stable", 1, key=keys.state)
+
+    seen = run("fsck", *options)
+    assert seen.code == 1
+    assert "t:0: The field 'stable' is 1; the log and the ledgers say 2." in seen.out
+    assert "--repair writes the value" in seen.out
+    assert "1 difference." in seen.out
+
+    as_json = json.loads(run("fsck", "t", "--json", *options).out)
+    assert as_json["clean"] is False
+    assert [(each["kind"], each["item"], each["state"]) for each in as_json["findings"]] == [
+        ("partition_state", "stable", "left")
+    ]
+
+    repaired = run("fsck", "--repair", *options)
+    assert repaired.code == 0
+    assert "1 difference repaired; 0 left." in repaired.out
+    assert run("fsck", *options).code == 0
+
+
+async def test_what_cannot_be_checked_is_no_difference(broker: Broker, redis_url: str, prefix: str):
+    assert run("fsck", "absent", "--redis", redis_url, "--set", f"prefix={prefix}").code == 2
+    assert run("fsck", "--redis", "redis://127.0.0.1:1").code == 2
