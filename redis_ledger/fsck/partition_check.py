@@ -49,7 +49,8 @@ def _expected(facts: PartitionFacts, found: Mapping[str, int]) -> dict[str, int]
     if "start" not in found or found["start"] > end:
         right["start"] = trace.first if has_log else end
     right["stable"] = trace.stable() if trace.open else end
-    right["bytes"] = trace.bytes
+    if not facts.has_trimmed:
+        right["bytes"] = trace.bytes
     if has_log or "newest" not in found:
         right["newest"] = trace.newest_ms
     active = max((int(name) for name in facts.ledgers if _is_positive(name)), default=1)

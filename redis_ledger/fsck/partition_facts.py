@@ -29,7 +29,8 @@ class StreamFacts(NamedTuple):
 
 
 class PartitionFacts(NamedTuple):
-    """open, firsts: None if there are too many to read at once; they are then compared page by page."""
+    """open, firsts: None if there are too many to read at once; they are then compared page by page.
+    has_trimmed: the log start moved while the log was read."""
 
     place: Place
     state: Mapping[bytes, bytes]
@@ -38,6 +39,7 @@ class PartitionFacts(NamedTuple):
     streams: Mapping[int, StreamFacts]
     open: Mapping[bytes, bytes] | None = None
     firsts: Mapping[bytes, int] | None = None
+    has_trimmed: bool = False
 
     def number(self, name: str, default: int = 0) -> int:
         try:

@@ -33,6 +33,7 @@ class PartitionReader:
         self._k = place.keys
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._found: list[Finding] = []  # entries of another form
+        self._begun_at: bytes | None = None  # log start when the look began
 
     async def look(self, now_ms: int) -> list[Finding]:
         """Everything but subscriptions, delayed records and offloaded history."""
@@ -63,16 +64,19 @@ class PartitionReader:
         if is_small:
             reads += [("HGETALL", k.open), ("ZRANGE", k.firsts, 0, -1, "WITHSCORES")]
         log, state, ledgers, *rest = await self._reading.atomic(reads)
-        rows = log or []
+        rows, fields = log or [], pairs(state)
         self._reading.bytes += 160 * len(rows)
+        if after == b"-":
+            self._begun_at = fields.get(b"start")
         entries = self._parse(rows)
         if len(rows) == LOG_PAGE:
             return entries, b"(" + rows[-1][0], None
         streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False)}
         opened = rest[len(numbers) :] or (None, None)
         facts = PartitionFacts(
-            self._place, pairs(state), trace, pairs(ledgers), streams,
+            self._place, fields, trace, pairs(ledgers), streams,
             pairs(opened[0]) if is_small else None, scores(opened[1]) if is_small else None,
+            has_trimmed=fields.get(b"start") != self._begun_at,
         )  # fmt: skip
         return entries, b"", facts
 
