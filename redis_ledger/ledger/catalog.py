@@ -43,6 +43,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.series import TopicTraffic
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
@@ -329,7 +330,7 @@ class Catalog:
             for number in range(known.partitions):  # they stay open: appends under way keep their order
                 partition = self._partitions.get((entry.name, number))
                 if partition is not None:
-                    partition.config, partition.delays_by_headers = config, entry.delays_by_headers
+                    partition.configure(config, delays_by_headers=entry.delays_by_headers)
         self._topics[entry.name] = entry
         self._names[entry.id] = entry.name
         return entry
@@ -337,13 +338,13 @@ class Catalog:
     def count_anew(self) -> None:
         """There is room for series of other topics: those that this broker has open come first."""
         for (topic, _), partition in self._partitions.items():
-            partition.traffic = metrics.topics.of(topic)
+            partition.count_in(metrics.topics.of(topic))
 
     def _open(self, entry: TopicEntry, number: int) -> Partition:
         partition = self._partitions.get((entry.name, number))
         if partition is None or partition.topic_id != entry.id:  # else another call opened it: all share one queue
-            partition = self._partitions[entry.name, number] = self._scratch(entry, number)
-            partition.on_scheduled, partition.traffic = self._on_scheduled, metrics.topics.of(entry.name)
+            partition = self._new_partition(entry, number, metrics.topics.of(entry.name))
+            self._partitions[entry.name, number] = partition
         return partition
 
     async def _load(self, topic: str) -> TopicEntry | None:
@@ -364,7 +365,7 @@ class Catalog:
     async def _finish(self, entry: TopicEntry) -> TopicEntry:
         """Makes the partitions a topic still lacks, then says it is ready."""
         numbers = range(entry.partitions_made, entry.partitions)
-        made = await asyncio.gather(*(self._scratch(entry, number).create() for number in numbers))
+        made = await asyncio.gather(*(self._new_partition(entry, number).create() for number in numbers))
         if not all(made):
             raise TopicBusy(
                 f"Topic {entry.name!r}: keys of an earlier topic are still there; try again.", topic=entry.name
@@ -374,20 +375,21 @@ class Catalog:
         current = None if not now else self._decode(now)
         if now is not None and (current is None or current.id != entry.id or current.state == "deleting"):
             # Deleted while this was at it: what was made behind the back of who deleted it must not stand in the way.
-            await asyncio.gather(*(self._scratch(entry, number).delete() for number in numbers))
+            await asyncio.gather(*(self._new_partition(entry, number).delete() for number in numbers))
             raise TopicBusy(f"Topic {entry.name!r} was changed by another request.", topic=entry.name)
         return self._keep(current or ready)
 
     async def _remove(self, entry: TopicEntry) -> None:
         self.forget(entry.name)
         for number in range(entry.partitions):
-            await self._scratch(entry, number).delete()
+            await self._new_partition(entry, number).delete()
         if self._on_removal is not None:
             await self._on_removal(entry.name, entry.id)
         await self._swap(entry.name, entry.encoded(), b"", ALTER)
 
-    def _scratch(self, entry: TopicEntry, number: int) -> Partition:
-        config, tail = entry.over(self._config), self._tails.open()
-        partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail, self._offload)
-        partition.delays_by_headers = entry.delays_by_headers
-        return partition
+    def _new_partition(self, entry: TopicEntry, number: int, traffic: TopicTraffic | None = None) -> Partition:
+        """traffic: the counters of the topic; without them, only for the creation or deletion of its keys."""
+        return Partition(
+            self._store, entry.name, number, entry.id, entry.over(self._config), self._clock, self._tails.open(),
+            self._offload, delays_by_headers=entry.delays_by_headers, traffic=traffic, on_scheduled=self._on_scheduled,
+        )  # fmt: skip

@@ -69,7 +69,13 @@ def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
 
 
 class Partition:
-    """One partition of one incarnation of a topic (its topic id).  config: with the settings of the topic."""
+    """One partition of one incarnation of a topic (its topic id).
+
+    config              with the settings of the topic
+    delays_by_headers   whether a batch of a Kafka client is split by the delivery headers of its records
+    traffic             the counters of the topic
+    on_scheduled        called after records were stored for later
+    """
 
     def __init__(
         self,
@@ -81,6 +87,10 @@ class Partition:
         clock: Clock,
         tail: Tail | None = None,
         offload_reader: OffloadReading | None = None,
+        *,
+        delays_by_headers: bool = False,
+        traffic: TopicTraffic | None = None,
+        on_scheduled: Callable[[Partition, Scheduling], None] | None = None,
     ) -> None:
         self.offsets = offsets = PartitionOffsets(
             store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open()
@@ -88,12 +98,12 @@ class Partition:
         self.reader = PartitionReader(store, offsets, offload_reader)
         self.topic, self.number, self.topic_id = topic, number, topic_id
         self.keys, self.tail = offsets.keys, offsets.tail
-        self.config, self._store, self._clock = config, store, clock
-        self.traffic = TopicTraffic()  # replaced by that of the topic
-        self.delays_by_headers = False  # set by the catalog, from the topic's settings
-        self._ledger, self._delay_ledger = 1, -1
+        self._store, self._clock, self._on_scheduled = store, clock, on_scheduled
+        self.configure(config, delays_by_headers=delays_by_headers)
+        self.traffic = traffic or TopicTraffic()
+        self._set_active_ledger(1)
+        self._delay_ledger = -1
         self._schedules = False  # set by the first scheduled batch: without one, a call needs no division
-        self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._refusals = AppendErrors(self._loop.time)
@@ -106,6 +116,19 @@ class Partition:
             puts_back=self._is_unclear,
         )
         self._retention = Retention(store, self.keys, topic, topic_id)
+
+    def configure(self, config: Config, *, delays_by_headers: bool) -> None:
+        """Applies the settings of the topic, also when they change."""
+        self.config, self.delays_by_headers = config, delays_by_headers
+        self._ledger_bytes_max = ledger_bytes_max(config)
+
+    def count_in(self, traffic: TopicTraffic) -> None:
+        """Uses other counters from now on."""
+        self.traffic = traffic
+
+    def _set_active_ledger(self, number: int) -> int:
+        self._ledger, self._data_key = number, self.keys.data(number)
+        return number
 
     # -- append ------------------------------------------------------------------------------------------------------
 
@@ -147,7 +170,7 @@ class Partition:
         return self._store.multi(self.keys.state, commands)
 
     def _schedule_calls(self, items: list[QueuedAppend]) -> list[Any]:
-        data, delay_data = self.keys.data(self._ledger), self.keys.data(self._delay_ledger)
+        data, delay_data = self._data_key, self.keys.data(self._delay_ledger)
         commands = payload_commands(items, data, delay_data)
         args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake]
         args += (len(items), *schedule_arguments(items, self._delay_ledger))
@@ -156,7 +179,7 @@ class Partition:
         return commands
 
     def _append_calls(self, items: list[QueuedAppend]) -> list[Any]:
-        data = self.keys.data(self._ledger)
+        data = self._data_key
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.request.payload) for item in items]
         args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *append_arguments(items)]
         commands.append(ScriptCall(APPEND, (*self.keys.append_keys, data), args))
@@ -190,19 +213,19 @@ class Partition:
         if reply[0] == Status.OK and is_split:
             return self._scheduled(items, reply, is_behind)
         if reply[0] == Status.OK:
-            leader_epoch, again = int(reply[1]), list[QueuedAppend]()
+            leader_epoch, again, now_ms = int(reply[1]), list[QueuedAppend](), self._clock.now_ms()
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
-                    self._accept(item, _accepted(answer, leader_epoch))
+                    self._accept(item, _accepted(answer, leader_epoch), now_ms)
                 elif is_behind and answer[0] in GAPS:
                     again.append(item)
                 else:
                     self._fail(item, refusal(self.topic, self.number, item, answer))
-            self._roll_when_due(int(reply[2]), int(reply[3]))
+            self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
             return again
         if reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
             if reply[0] == Status.LEDGER_MOVED:
-                self._ledger = int(reply[1])
+                self._set_active_ledger(int(reply[1]))
                 self._delay_ledger = int(reply[2]) if is_split else self._delay_ledger
             return items  # none was accepted
         for item in items:
@@ -210,14 +233,14 @@ class Partition:
         return []
 
     def _scheduled(self, items: list[QueuedAppend], reply: list[Any], is_behind: bool) -> list[QueuedAppend]:
-        leader_epoch, first_due, again = int(reply[1]), -1, list[QueuedAppend]()
+        leader_epoch, first_due, again, now_ms = int(reply[1]), -1, list[QueuedAppend](), self._clock.now_ms()
         for item, answer in zip(items, reply[7:], strict=True):
             split = item.request.split
             assert split is not None
             if answer[0] == Status.OK:
                 now = split.now
                 if now is not None:
-                    self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms)
+                    self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms, now_ms)
                     self._count(now.records, len(now.payload))
                 for later in split.later:
                     self._count(later.records, len(later.payload))
@@ -229,9 +252,9 @@ class Partition:
                 again.append(item)
             else:
                 self._fail(item, refusal(self.topic, self.number, item, answer))
-        if first_due >= 0 and self.on_scheduled is not None:
-            self.on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
-        self._roll_when_due(int(reply[2]), int(reply[3]))
+        if first_due >= 0 and self._on_scheduled is not None:
+            self._on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
+        self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
         return again
 
     def _doubtful(self, items: list[QueuedAppend], error: BaseException) -> list[QueuedAppend]:
@@ -252,12 +275,12 @@ class Partition:
         if items:
             self._group.put_back(items, [item.request.size for item in items])
 
-    def _accept(self, item: QueuedAppend, accepted: Accepted) -> None:
+    def _accept(self, item: QueuedAppend, accepted: Accepted, now_ms: int) -> None:
         if not accepted.duplicate:
             request = item.request
             self._count(request.records, len(request.payload))
             newest_ms = min(request.max_timestamp_ms, TIMESTAMP_MAX)
-            self._remember(item, accepted.base_offset, request.payload, request.records, newest_ms)
+            self._remember(item, accepted.base_offset, request.payload, request.records, newest_ms, now_ms)
         self._resolve(item, accepted)
 
     def _count(self, records: int, size: int) -> None:
@@ -265,12 +288,19 @@ class Partition:
         self.traffic.bytes_in += size
 
     def _remember(
-        self, item: QueuedAppend, base_offset: int, payload: bytes | memoryview, records: int, newest_ms: int
+        self,
+        item: QueuedAppend,
+        base_offset: int,
+        payload: bytes | memoryview,
+        records: int,
+        newest_ms: int,
+        now_ms: int,
     ) -> None:
+        """Adds an appended batch to the tail cache."""
         request, flags = item.request, 0 if item.txn is None else TRANSACTIONAL
         entry = LogEntry(
             0, 0, base_offset, records, len(payload), request.producer_id, request.epoch, request.sequence, flags,
-            self._clock.now_ms(), newest_ms,
+            now_ms, newest_ms,
         )  # fmt: skip
         self.tail.add(entry, payload)
 
@@ -291,9 +321,9 @@ class Partition:
         reply = await self._store.call(CREATE, self.keys.create_keys(), (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
-    def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
-        full = ledger_bytes >= ledger_bytes_max(self.config)
-        old = self._clock.now_ms() - created_ms >= self.config.ledger_age_ms_max
+    def _roll_when_due(self, ledger_bytes: int, created_ms: int, now_ms: int) -> None:
+        full = ledger_bytes >= self._ledger_bytes_max
+        old = now_ms - created_ms >= self.config.ledger_age_ms_max
         if (full or old) and (self._rolling is None or self._rolling.done()):
             self._rolling = self._loop.create_task(self._roll_quietly())
 
@@ -305,16 +335,14 @@ class Partition:
 
     async def roll(self) -> int:
         """Seals the ledger that this broker takes for active, and opens the next.  Returns the active ledger."""
-        self._ledger = await self._retention.roll(self._ledger, self._clock.now_ms())
-        return self._ledger
+        return self._set_active_ledger(await self._retention.roll(self._ledger, self._clock.now_ms()))
 
     async def seal(self) -> int:
         """Seals the active ledger, read from Redis, unless it is empty.  Returns the active ledger."""
         _, active, _ = await self._retention.open_ledgers()
         if active.entries == 0:
             return active.number
-        self._ledger = await self._retention.roll(active.number, self._clock.now_ms())
-        return self._ledger
+        return self._set_active_ledger(await self._retention.roll(active.number, self._clock.now_ms()))
 
     async def seal_what_is_due(self) -> int | None:
         """Seals the active ledger if it is full, old, or has only trimmed records, also without an append.
@@ -324,7 +352,7 @@ class Partition:
         start_offset, active, late = await self._retention.open_ledgers()
         now_ms = self._clock.now_ms()
         if active.is_due(start_offset, now_ms, self.config):
-            self._ledger = await self._retention.roll(active.number, now_ms)
+            self._set_active_ledger(await self._retention.roll(active.number, now_ms))
         return late.number if late and late.is_due(start_offset, now_ms, self.config) else None
 
     async def trim(
