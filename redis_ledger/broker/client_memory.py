@@ -48,10 +48,11 @@ class ClientMemory:
     """has_metrics: whether its use is exported as metrics."""
 
     def __init__(self, bytes_max: int, *, has_metrics: bool = True) -> None:
-        self.bytes_max, self._has_metrics = bytes_max, has_metrics
+        self.bytes_max = bytes_max
         self._answers = self._requests = 0
         self.refused = 0  # requests refused for lack of memory
         if has_metrics:
+            metrics.client_answers.set_function(lambda: self._answers)
             metrics.client_requests.set_function(lambda: self._requests)
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
@@ -109,7 +110,6 @@ class ClientMemory:
     def change(self, count: int) -> None:
         """Takes bytes for answers, or returns them (negative)."""
         self._answers += count
-        self._export()
         if count < 0:
             self._grant()
 
@@ -141,11 +141,6 @@ class ClientMemory:
             if not turn.done():
                 self._answers += count
                 turn.set_result(None)
-        self._export()
-
-    def _export(self) -> None:
-        if self._has_metrics:
-            metrics.client_answers.set(self._answers)
 
 
 class Lease:

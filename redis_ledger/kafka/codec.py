@@ -39,8 +39,8 @@ async def encoded(key: int, version: int, correlation_id: int, answer: Any) -> l
 
 def is_long(answer: Any) -> bool:
     """Whether its lists, and the lists in their elements, have more than QUICK_ELEMENTS together."""
-    count = 0
-    for listed, inner in _LISTS.get(type(answer)) or _lists(type(answer)):
+    count, lists = 0, _LISTS.get(type(answer))
+    for listed, inner in _lists(type(answer)) if lists is None else lists:
         if elements := listed(answer):
             count += len(elements)
             if count > QUICK_ELEMENTS:

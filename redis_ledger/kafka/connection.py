@@ -54,6 +54,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, open_connections: OpenConnections, listener: Listener) -> None:
         self._shared, self._listener, broker = open_connections, listener, open_connections.broker
+        self._quotas = broker.quotas
         self._cutter = Frames(
             self._push, partial(open_connections.take_incomplete, self), broker.client_memory.give_request, self._sizes
         )
@@ -302,7 +303,8 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(error, LedgerError) and route.submit is not None:
                 raise BadFrame(error.detail) from error  # a request with acks=0 has no response
             raise
-        self._charge(route, len(frame), answer)
+        if self._quotas.is_on:
+            self._charge(route, len(frame), answer)
         if answer is not None and (is_long or codec.is_long(answer)):
             await self._write_long(key, version, header.correlation_id, answer)
         elif answer is not None:
@@ -316,7 +318,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _charge(self, route: Route, size: int, answer: Any) -> None:
         """Charges the principal's quota.  Over quota, reading and processing pause for the throttle time."""
-        if wait_s := charge(self._shared.broker.quotas, self.peer.principal, route.key, size, answer):
+        if wait_s := charge(self._quotas, self.peer.principal, route.key, size, answer):
             self._muted_until = max(self._muted_until, time.monotonic() + wait_s)
             self._pause()
             self._news.set()
@@ -353,7 +355,8 @@ class Connection(asyncio.BufferedProtocol):
             elif future.cancelled() or error is not None:
                 self._failed(error)
             else:
-                self._charge(route, size, future.result())
+                if self._quotas.is_on:
+                    self._charge(route, size, future.result())
                 if future.result() is not None:
                     self._write(route.key, version, correlation_id, future.result())
             if future.cancelled() or error is not None:

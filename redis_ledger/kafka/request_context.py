@@ -31,6 +31,7 @@ NOT_LEADER = 6
 REQUEST_TIMED_OUT, COORDINATOR_LOADING, COORDINATOR_NOT_AVAILABLE = 7, 14, 15
 UNSUPPORTED_VERSION = 35
 NOT_CONTROLLER, INVALID_REQUEST = 41, 42
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 UNKNOWN_TOPIC_ID = 100
 INVALID_PRODUCER_EPOCH, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED = 47, 51, 90
 
@@ -110,6 +111,13 @@ def code_of(error: BaseException, **where: object) -> int:
         return error.kafka_code
     _log.error("a Kafka request failed", exc_info=error, **where)
     return UNKNOWN_SERVER_ERROR
+
+
+def epoch_code(current: int, epoch: int) -> int:
+    """The error code for a client that has `current` as leader epoch; -1: it has none."""
+    if current in (-1, epoch):
+        return NONE
+    return FENCED_LEADER_EPOCH if current < epoch else UNKNOWN_LEADER_EPOCH
 
 
 def fenced_code(error: LedgerError, knows_fenced: bool) -> int:

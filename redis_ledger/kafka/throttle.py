@@ -20,8 +20,6 @@ FREE = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 def charge(quotas: Quotas, principal: str, api_key: int, size: int, answer: Any) -> float:
     """For how many seconds the connection is not to be read from; the answer, if there is one, says so.
     size: of the request's frame."""
-    if not quotas.is_on:
-        return 0.0
     if api_key in FREE:
         wait_s = quotas.wait_s(principal)
     else:

@@ -57,6 +57,7 @@ class FetchMany:
         self._committed, self._bytes_max, self._memory = committed, bytes_max, memory
         self._polled: dict[int, Polled] = {}
         self._sizes: dict[int, int] = {}  # of those that are not empty
+        self._room = bytes_max  # that they leave
         self._failed = False
 
     @property
@@ -65,7 +66,7 @@ class FetchMany:
 
     def is_enough(self, bytes_min: int) -> bool:
         """True if the answer has bytes_min bytes, or a partition failed."""
-        return self._failed or sum(self._sizes.values()) >= max(bytes_min, 1)
+        return self._failed or self._bytes_max - self._room >= max(bytes_min, 1)
 
     async def look(self, indexes: Iterable[int]) -> None:
         """Reads these partitions again.  They share the room that the others leave; the first batch is always read.
@@ -74,7 +75,7 @@ class FetchMany:
         """
         unknown = []
         for index in indexes:
-            self._sizes.pop(index, None)
+            self._room += self._sizes.pop(index, 0)
             wanted = self._wanted[index]
             head = self._waiters.head(wanted.partition.keys)
             if head is not None and wanted.has_nothing(head, self._committed):
@@ -82,7 +83,7 @@ class FetchMany:
             else:
                 unknown.append(index)
         reading: Sequence[int] = unknown
-        if sum(self._wanted[index].bytes_max for index in unknown) > self._room():
+        if sum(self._wanted[index].bytes_max for index in unknown) > self._room:
             reading = await self._with_records(unknown)
         while reading:
             now, reading = self._that_fit(reading)
@@ -90,12 +91,9 @@ class FetchMany:
                 break
             await asyncio.gather(*(self._read(index) for index in now))
 
-    def _room(self) -> int:
-        return self._bytes_max - sum(self._sizes.values())
-
     def _that_fit(self, indexes: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """The first partitions, as many as fit at their maximum size, and the others; none if the answer is full."""
-        room, count = self._room(), 0
+        room, count = self._room, 0
         if room <= 0 and self._sizes:
             return (), indexes
         for index in indexes:
@@ -133,7 +131,7 @@ class FetchMany:
         partition, offset, bytes_max, _ = self._wanted[index]
         mark = self._waiters.mark(partition.keys)
         try:
-            room = max(min(bytes_max, self._room()), 1)
+            room = max(min(bytes_max, self._room), 1)
             read = await partition.reader.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
         except LedgerError as error:
             self._polled[index] = self._refused(partition, error)
@@ -141,7 +139,8 @@ class FetchMany:
         self._waiters.learn(mark, read.head)
         self._polled[index] = read
         if read.entries:
-            self._sizes[index] = sum(entry.size or MARKER_BYTES for entry in read.entries)
+            size = self._sizes[index] = sum([entry.size or MARKER_BYTES for entry in read.entries])
+            self._room -= size
 
     def _refused(self, partition: Partition, error: LedgerError) -> LedgerError:
         self._failed = True

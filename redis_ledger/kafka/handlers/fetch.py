@@ -19,8 +19,7 @@ from redis_ledger.broker.fetch.many import PartitionRequest, Polled
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
 from redis_ledger.kafka.fetch_session import FetchSession, Key, Rest, opened
-from redis_ledger.kafka.handlers.list_offsets import epoch_refusal
-from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.partition_lookup import FEW, PartitionLookup
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.protocol.messages.fetch_response import (
     AbortedTransaction,
@@ -29,7 +28,7 @@ from redis_ledger.kafka.protocol.messages.fetch_response import (
     PartitionData,
 )
 from redis_ledger.kafka.protocol.primitives import Buffer
-from redis_ledger.kafka.request_context import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, RequestContext, code_of
+from redis_ledger.kafka.request_context import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, RequestContext, code_of, epoch_code
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.reader import Read
 from redis_ledger.records.control import marker
@@ -152,9 +151,11 @@ async def _open(
     """Responses for partitions that cannot be read, and the reads of the others."""
     answers: dict[Key, PartitionData] = {}
     wanted, pace, by_ids = [], Pace(), call.version >= IDS_FROM
-    places = await PartitionLookup(call.broker.catalog).expect(
-        () if by_ids else (one.key[0] for one in requested), (one.key[1] for one in requested) if by_ids else ()
-    )
+    places = PartitionLookup(call.broker.catalog)
+    if len(requested) > FEW:
+        await places.expect(
+            () if by_ids else (one.key[0] for one in requested), (one.key[1] for one in requested) if by_ids else ()
+        )
     for one in requested:
         if pace.is_over:
             await pace.rest()
@@ -200,7 +201,7 @@ def _partition_data(
             data.high_watermark = read.facts.get("end_offset", -1)
         return data
     head = read.head
-    if refused := epoch_refusal(one.partition.current_leader_epoch, head.leader_epoch):
+    if refused := epoch_code(one.partition.current_leader_epoch, head.leader_epoch):
         return _failed(number, refused)
     chunks: list[Buffer] = []
     last, records, size = wanted.offset, 0, 0

@@ -23,13 +23,13 @@ from redis_ledger.kafka.protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of
+from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of, epoch_code
 from redis_ledger.ledger.partition import Partition
 
 VERSIONS = (1, 10)
 LATEST, EARLIEST, NEWEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 READ_COMMITTED = 1
-FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION = 74, 75, 35
+UNSUPPORTED_VERSION = 35
 NEWEST_FROM, LOCAL_FROM, TIERED_FROM = 7, 8, 9
 IS_READ = True
 AT_ONCE = 4  # lookups of one request: one by time decodes a batch
@@ -52,13 +52,6 @@ async def handle(request: ListOffsetsRequest, call: RequestContext) -> ListOffse
     return ListOffsetsResponse(topics=topics)
 
 
-def epoch_refusal(current: int, epoch: int) -> int:
-    """The error code for a client with another leader epoch; -1: it has none."""
-    if current in (-1, epoch):
-        return NONE
-    return FENCED_LEADER_EPOCH if current < epoch else UNKNOWN_LEADER_EPOCH
-
-
 async def _one(
     topic: str, asked: ListOffsetsPartition, committed: bool, places: PartitionLookup, call: RequestContext
 ) -> ListOffsetsPartitionResponse:
@@ -70,7 +63,7 @@ async def _one(
         call.check_topic(Op.DESCRIBE, topic)
         partition = await places.get(topic, number)
         head = await partition.offsets.head()
-        if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):
+        if refused := epoch_code(asked.current_leader_epoch, head.leader_epoch):
             return ListOffsetsPartitionResponse(number, refused)
         timestamp, offset = -1, -1
         if wanted == LATEST:

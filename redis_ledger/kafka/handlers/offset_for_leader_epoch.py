@@ -10,7 +10,6 @@ from __future__ import annotations
 from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.bounded_gather import few_at_once
-from redis_ledger.kafka.handlers.list_offsets import epoch_refusal
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -21,7 +20,7 @@ from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_response impor
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from redis_ledger.kafka.request_context import NONE, RequestContext, code_of
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of, epoch_code
 
 VERSIONS = (2, 4)
 IS_READ = True
@@ -38,7 +37,7 @@ async def handle(request: OffsetForLeaderEpochRequest, call: RequestContext) -> 
                 head = await call.broker.topics.head(name, asked.partition)
             except LedgerError as error:
                 return EpochEndOffset(code_of(error), asked.partition)
-            refused = epoch_refusal(asked.current_leader_epoch, head.leader_epoch)
+            refused = epoch_code(asked.current_leader_epoch, head.leader_epoch)
             if refused or asked.leader_epoch != head.leader_epoch:
                 return EpochEndOffset(refused, asked.partition)
             return EpochEndOffset(NONE, asked.partition, head.leader_epoch, head.end_offset)

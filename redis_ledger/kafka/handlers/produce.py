@@ -12,6 +12,7 @@ answers NOT_LEADER_OR_FOLLOWER, so that clients refresh their metadata and recon
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from redis_ledger.auth.acl import Op, Resource
@@ -63,7 +64,7 @@ class PendingProduce:
 
     def watch(self, topic: str, slot: PartitionProduceResponse, appended: asyncio.Future[Accepted]) -> None:
         self._left += 1
-        appended.add_done_callback(lambda done: self._settle(topic, slot, done))
+        appended.add_done_callback(partial(self._settle, topic, slot))
 
     def _settle(self, topic: str, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
         error = done.exception()
