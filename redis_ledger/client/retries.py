@@ -40,7 +40,7 @@ PASSING = (
 )
 
 # The broker itself did not hear from Redis, and Redis may have done it.
-UNDECIDED = (errors.StoreTimeout.code, errors.OutcomeUnknown.code)
+UNDECIDED = (errors.StoreTimeout.code, errors.OutcomeUnknown.code, errors.NotReplicated.code)
 
 ROOM_S = 1.0  # Retry-After of a Redis that is full; all brokers have the same
 

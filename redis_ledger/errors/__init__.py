@@ -42,6 +42,7 @@
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
+            └── NotReplicated       too few replicas confirmed it
 
 `code` is the stable name of a problem (RFC 9457 `type` and our `code`), `http_status` its HTTP status, `kafka_code` its
 Kafka protocol error code, `retriable` whether the same request may succeed later.  The first sentence of a leaf's
@@ -142,6 +143,7 @@ from redis_ledger.errors.states import (
     Draining,
     IdempotencyKeyReused,
     NotDelivered,
+    NotReplicated,
     NotYourMessage,
     OutcomeUnknown,
     RedisUnfit,
@@ -234,6 +236,7 @@ __all__ = [
     "NotCoordinator",
     "NotDelivered",
     "NotFound",
+    "NotReplicated",
     "NotYourMessage",
     "OffloadDisabled",
     "OffloadedDamaged",

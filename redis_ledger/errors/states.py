@@ -73,7 +73,7 @@ class RedisUnfit(StoreUnavailable):
 
 
 class TooFewReplicas(StoreUnavailable):
-    """Redis refuses writes because too few replicas are in sync. Try again; the request was not executed."""
+    """Too few replicas of Redis are in sync. Try again; the request was not executed."""
 
     # NOT_ENOUGH_REPLICAS: the same condition, and clients repeat the request.
     code, kafka_code = "too_few_replicas", 19
@@ -119,6 +119,13 @@ class OutcomeUnknown(Unavailable):
     """The response was lost, so the records may be written. Check before you repeat, or use an Idempotency-Key."""
 
     code, http_status, kafka_code, retriable = "outcome_unknown", 504, 7, False
+
+
+class NotReplicated(OutcomeUnknown):
+    """The write is stored, but too few replicas confirmed it in time. Check before you repeat it: it may be lost."""
+
+    # NOT_ENOUGH_REPLICAS_AFTER_APPEND: clients repeat the batch; that of an idempotent producer is not stored twice.
+    code, kafka_code = "not_replicated", 20
 
 
 class UnreadableFormat(Conflict):

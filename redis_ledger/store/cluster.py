@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from binascii import crc_hqx
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hiredis import ReplyError
@@ -21,14 +21,18 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import RedisCall, ask_once
 from redis_ledger.store.connection_errors import Unreachable, explain
-from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.keys import replication_marker
+from redis_ledger.store.node import Node
+from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.topology import OnWait, Topology, Waiting, gate_of
+from redis_ledger.store.watch import Watch
 
 SLOTS = 16_384
 REFRESH_PAUSE_S = 0.1  # least time between two looks at the map
 _log = logging.getLogger("redis_ledger.store")
 _KEYS_CACHED_MAX = 100_000
+MARKERS_TRIED_MAX = 65_536  # keys, until one is in a slot of the node; 3 on average with three nodes
 
 
 def key_slot(key: bytes) -> int:
@@ -48,8 +52,8 @@ def _log_failure(task: asyncio.Task[None]) -> None:
 class Cluster(Topology):
     has_slots = True
 
-    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
-        super().__init__(watch, prefix)
+    def __init__(self, watch: Watch, target: Target, prefix: str, copies: CopiesRequired | None = None) -> None:
+        super().__init__(watch, prefix, copies)
         self._seeds = target.seeds
         self._like = target.seeds[0]  # credentials and TLS of every node
         self._nodes: dict[str, Node] = {}
@@ -71,6 +75,22 @@ class Cluster(Topology):
         """The owner as far as is known; a slot without one goes to any node, which will answer for it."""
         link = self._owners[slot] if slot >= 0 else None
         return link or next((link for link in self._nodes.values() if link.conn), next(iter(self._nodes.values())))
+
+    def marker_key(self, link: Node) -> Callable[[int], bytes]:
+        number = last = 0
+
+        def key(attempt: int) -> bytes:
+            """A key in a slot that the node owns; of another slot than before if the attempt is a new one."""
+            nonlocal number, last
+            number, last = number + (attempt != last), attempt
+            for _ in range(MARKERS_TRIED_MAX):
+                found = replication_marker(self.prefix, number)
+                if self._owners[key_slot(found)] is link:
+                    return found
+                number += 1
+            return replication_marker(self.prefix, number)  # Redis answers that the slot is elsewhere
+
+        return key
 
     def links(self) -> Sequence[Node]:
         return tuple(self._nodes.values())
@@ -148,7 +168,7 @@ class Cluster(Topology):
                 return address
 
             link = Node(self.watch, locate, self.conclude, self._down, name=address.name,
-                        primary=lambda: False, inspection=self.admission)  # fmt: skip
+                        primary=lambda: False, inspection=self.admission, open_gate=self.open_gate)  # fmt: skip
             self._nodes[address.name] = link
         return link
 

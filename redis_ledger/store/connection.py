@@ -25,6 +25,7 @@ from redis_ledger.telemetry import metrics
 
 LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
 NEVER = 1 << 62  # a tick that does not come
+ALONE = 1  # copies required of a call that does not wait for replicas
 
 Arg = bytes | str | int | memoryview  # a memoryview is payload: it must not change until the reply has arrived
 P = TypeVar("P", bound=asyncio.Protocol)
@@ -46,6 +47,7 @@ class RedisCall:
     tick      when it was issued, in ticks of the store's watch; give_up: when to stop trying to reach Redis
     written   an earlier connection wrote it and lost the reply
     hops      how often Redis refused it with "elsewhere" or "later"
+    in_sync   copies that must have its effect before it is answered, the primary's included; 0: what the node requires
     apart     it may name keys that are absent: where its slot refuses it, other calls of the slot do not wait for it
     """
 
@@ -57,6 +59,7 @@ class RedisCall:
     written = False
     hops = 0
     apart = False
+    in_sync = 0
     got: list[Any]
     fences: tuple[Callable[[], None], ...] = ()
 
@@ -220,6 +223,14 @@ class Connection(asyncio.Protocol):
         fences, call.fences = call.fences, ()
         for fence in fences:
             self.loop.call_soon(fence)
+
+    def pause(self, stop: bool) -> None:
+        """Stops (True) or continues (False) reading replies."""
+        if self._transport is not None and not self._transport.is_closing():
+            if stop:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
 
     def eof_received(self) -> bool:
         return False

@@ -55,6 +55,8 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of witnesses
     rl:{catalog}:claim          string  cluster id that a running broker knew, if it is not the stored one; expires
     rl:{witness:<n>}:cluster    string  copy of the cluster id; on a Redis Cluster only, n from 0 to 63
+    rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
+                                        Cluster a number whose slot the node owns
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
@@ -299,6 +301,10 @@ class GroupKeys:
 
 def witness(prefix: str, number: int) -> bytes:
     return f"{prefix}:{{witness:{number}}}:cluster".encode()
+
+
+def replication_marker(prefix: str, number: int) -> bytes:
+    return f"{prefix}:{{replicated:{number}}}:marker".encode()
 
 
 def idempotency_key(prefix: str, digest: str) -> bytes:

@@ -17,14 +17,16 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Protocol
 
-from hiredis import HiredisError
+from hiredis import HiredisError, ReplyError
 
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.address import Address
 from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
 from redis_ledger.store.connection import (
+    ALONE,
     NEVER,
     Arg,
     Connection,
@@ -38,41 +40,14 @@ from redis_ledger.store.connection import (
 )
 from redis_ledger.store.connection_errors import Unreachable, explain
 from redis_ledger.store.group_commit import Turnstile
-from redis_ledger.store.pauses import Pauses
+from redis_ledger.store.replication import ReplicationGate
+from redis_ledger.store.replication_info import ReplicationInfo, parse_replication
 from redis_ledger.store.scripts import Script
+from redis_ledger.store.watch import Watch
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 GROUPED_ITEMS_MAX = 64  # of all group commits in flight to a node
 _log = logging.getLogger("redis_ledger.store")
-
-
-class Watch:
-    """The store's coarse clock: ticks, and on every tick looks after every link.
-
-    timeout_ticks  longest one call may take
-    retry_ticks    how long a call that is safe to repeat waits for Redis to come back
-    """
-
-    def __init__(self, timeout_ms: int, retry_ms: int) -> None:
-        self.interval_s = min(max(min(timeout_ms, retry_ms) / 20, 5), 250) / 1000
-        self.timeout_ms, self.retry_ms = timeout_ms, retry_ms
-        self.timeout_ticks = max(2, round(timeout_ms / 1000 / self.interval_s))
-        self.retry_ticks = max(1, round(retry_ms / 1000 / self.interval_s))
-        self.tick = 1
-        self.pauses = Pauses()
-        self.watched: list[Callable[[], None]] = []
-        self._loop = asyncio.get_running_loop()
-        self._timer = self._loop.call_later(self.interval_s, self._strike)
-
-    def _strike(self) -> None:
-        # If this process itself was held up, Redis is not to blame: a late tick is one tick.
-        self.tick += 1
-        self._timer = self._loop.call_later(self.interval_s, self._strike)
-        for look in tuple(self.watched):
-            look()
-
-    def stop(self) -> None:
-        self._timer.cancel()
 
 
 class Inspection(Protocol):
@@ -97,6 +72,7 @@ class Node:
     on_down    called after every failed attempt and every break
     primary    whether a replica at that address is to be refused now
     inspection checks a new connection before it carries a call
+    open_gate  makes the gate of a new connection; None: replies do not wait for replicas
     """
 
     def __init__(
@@ -109,6 +85,7 @@ class Node:
         name: str,
         primary: Callable[[], bool],
         inspection: Inspection,
+        open_gate: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationGate] | None = None,
     ) -> None:
         self.name = name
         self.address: Address | None = None
@@ -116,12 +93,14 @@ class Node:
         self.waiting: deque[RedisCall] = deque()
         self.why: Unreachable | None = None  # why the last attempt failed
         self.barred: LedgerError | None = None  # why writes are refused
+        self.gate: ReplicationGate | None = None
         self.is_readable = True
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
-        self._inspection = inspection
+        self._inspection, self._open_gate = inspection, open_gate
+        self._may_refuse = open_gate is not None
         self._tried: Address | None = None
         self._broke = asyncio.Event()
         self._closed = False
@@ -134,8 +113,8 @@ class Node:
         watch = self._watch
         if not call.tick:
             call.tick = watch.tick
-        if self.barred is not None and self._is_barred(call):
-            call.fail(self.barred)
+        if self._may_refuse and (refusal := self._refusal(call)) is not None:
+            call.fail(refusal)
             self.leave(call)
             return
         conn = self.conn
@@ -150,14 +129,24 @@ class Node:
         """Refuses writes, and reads unless is_readable, until it is called with None.  Calls that wait for a
         connection are refused as well; those that Redis has already are not."""
         self.barred, self.is_readable = why, is_readable
+        self._may_refuse = why is not None or self._open_gate is not None
         if why is not None:
             waiting, self.waiting = self.waiting, deque()
             for call in waiting:
                 self.send(call)
 
-    def _is_barred(self, call: RedisCall) -> bool:
-        word = first_word(call.frame)
-        return word not in ADMINISTRATION and not (self.is_readable and word in READS)
+    def _refusal(self, call: RedisCall) -> LedgerError | None:
+        """Why the call is not sent."""
+        if self.barred is not None:
+            word = first_word(call.frame)
+            if word not in ADMINISTRATION and not (self.is_readable and word in READS):
+                return self.barred
+        gate = self.gate
+        if gate is None:
+            return None
+        if call.in_sync != ALONE:
+            call.plain = False  # its reply goes through `_take_reply`
+        return gate.refusal(call)
 
     async def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Replies to commands that are sent although the node is barred; errors are values."""
@@ -188,7 +177,9 @@ class Node:
         for script in Script.all():
             last = loop.create_future()
             last.add_done_callback(_forget)
-            self.send(RedisCall(last, pack((b"SCRIPT", b"LOAD", script.source)), -1, True))
+            call = RedisCall(last, pack((b"SCRIPT", b"LOAD", script.source)), -1, True)
+            call.in_sync = ALONE
+            self.send(call)
         return last
 
     # Time
@@ -263,6 +254,7 @@ class Node:
             conn = await dial(address, lambda: Connection(settle, self._lost))
             try:
                 await self._greet(conn, address)
+                gate = await self._gate(conn, address)
                 # The last reply and the end of the connection may have arrived together.
                 if not conn.is_open:
                     raise ConnectionError("the connection broke while it was being opened")
@@ -273,8 +265,8 @@ class Node:
         self.name = address.name
         self.why = None
         self._broke.clear()
-        conn.conclude = partial(self._conclude, self)
-        self.conn = conn
+        conn.conclude = partial(self._conclude, self) if gate is None else partial(self._take_reply, gate)
+        self.conn, self.gate = conn, gate
         waiting, self.waiting = self.waiting, deque()
         for call in waiting:
             if call.future.done():
@@ -302,6 +294,18 @@ class Node:
         self._inspection.take(self, address.name, questions, replies[: len(questions)])
         await ask(conn, self._inspection.claim(self))
 
+    async def _gate(self, conn: Connection, address: Address) -> ReplicationGate | None:
+        if self._open_gate is None:
+            return None
+        (info,) = await ask(conn, [(b"INFO", b"replication")])
+        return self._open_gate(self, conn, address, parse_replication(info))
+
+    def _take_reply(self, gate: ReplicationGate, call: RedisCall, reply: Any) -> None:
+        if isinstance(reply, ReplyError):  # an error acknowledges nothing
+            self._conclude(self, call, reply)
+        else:
+            gate.hold(call, reply)
+
     # Disconnecting
 
     def _lost(self, conn: Connection, why: Exception | None) -> None:
@@ -313,7 +317,8 @@ class Node:
         self.why = Unreachable(str(error))
         self.ready.clear()
         watch = self._watch
-        for place, call in enumerate(conn.queue):
+        held = self._held()
+        for place, call in enumerate(chain(held, conn.queue), -len(held)):
             if place < conn.sent:
                 call.written = True
                 if not call.retry:
@@ -328,6 +333,11 @@ class Node:
             self.waiting.append(call)
         self._broke.set()
         self._on_down(self)
+
+    def _held(self) -> list[RedisCall]:
+        """Ends the gate.  Returns the calls whose replies it held: Redis has executed them."""
+        gate, self.gate = self.gate, None
+        return [] if gate is None else gate.close()
 
     def leave(self, call: RedisCall) -> None:
         fences, call.fences = call.fences, ()
@@ -356,7 +366,10 @@ class Node:
         self._watch.pauses.forget(self)
         self._task.cancel()
         conn, self.conn = self.conn, None
-        calls = list(self.waiting)
+        held = self._held()
+        for call in held:
+            call.written = True
+        calls = [*held, *self.waiting]
         if conn is not None:
             for place, call in enumerate(conn.queue):
                 call.written |= place < conn.sent

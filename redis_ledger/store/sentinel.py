@@ -11,18 +11,20 @@ from __future__ import annotations
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import ask_once
-from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.node import Node
+from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.topology import Standalone
+from redis_ledger.store.watch import Watch
 
 
 class Sentinel(Standalone):
-    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
-        super().__init__(watch, target, prefix)
+    def __init__(self, watch: Watch, target: Target, prefix: str, copies: CopiesRequired | None = None) -> None:
+        super().__init__(watch, target, prefix, copies)
         self._sentinels = list(target.seeds)
 
     def _make_link(self, watch: Watch) -> Node:
         return Node(watch, self._locate, self.conclude, name=self._target.service,
-                    primary=lambda: True, inspection=self.admission)  # fmt: skip
+                    primary=lambda: True, inspection=self.admission, open_gate=self.open_gate)  # fmt: skip
 
     async def _locate(self) -> Address:
         why: object = "no sentinel is named in the URL"

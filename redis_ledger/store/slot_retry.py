@@ -19,7 +19,8 @@ from typing import Protocol
 from redis_ledger.errors import StoreTimeout, StoreUnavailable
 from redis_ledger.store.connection import RedisCall, pack
 from redis_ledger.store.error_replies import Action, ErrorReply
-from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.node import Node
+from redis_ledger.store.watch import Watch
 
 PAUSE_S_MIN, PAUSE_S_MAX = 0.005, 0.25
 HOPS_MAX = 5  # refusals in a row before a redirection is taken for confusion and given a pause
@@ -43,7 +44,7 @@ class Routing(Protocol):
 
     def send(self, slot: int, call: RedisCall) -> None: ...
 
-    def open_gate(self, place: int) -> None: ...
+    def end_gate(self, place: int) -> None: ...
 
 
 class SlotRetry:
@@ -110,7 +111,7 @@ class SlotRetry:
 
     def _open(self) -> None:
         topology = self._topology
-        topology.open_gate(self._place)
+        topology.end_gate(self._place)
         for call in self._held:
             if not call.future.done():
                 topology.send(self._slot, call)

@@ -18,19 +18,20 @@ from hiredis import ReplyError
 
 from redis_ledger.store.address import Target, parse_url
 from redis_ledger.store.cluster import Cluster
-from redis_ledger.store.connection import Arg, Frame, RedisCall, concat, pack, pack_small
+from redis_ledger.store.connection import ALONE, Arg, Frame, RedisCall, concat, pack, pack_small
 from redis_ledger.store.group_commit import Turnstile
-from redis_ledger.store.node import Node, Watch
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
+from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.sentinel import Sentinel
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
 from redis_ledger.store.topology import ANY, ScriptMissing, Standalone, Topology
+from redis_ledger.store.watch import Watch
 
 __all__ = ["NodeInfo", "Packed", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
 
-_TOPOLOGIES: dict[str, Callable[[Watch, Target, str], Topology]] = {
+_TOPOLOGIES: dict[str, Callable[[Watch, Target, str, CopiesRequired | None], Topology]] = {
     "single": Standalone,
     "sentinel": Sentinel,
     "cluster": Cluster,
@@ -66,7 +67,7 @@ class Store:
         self._slot = topology.slot
         self._send = topology.send
         self._pubsub = Pubsub(topology)
-        self._waits: dict[tuple[int | Node, tuple[Arg, ...]], asyncio.Future[Any]] = {}
+        self._copies: dict[bytes, int] = {}  # required by topics, if more than by the broker; by hash tag
 
     @classmethod
     async def open(
@@ -76,19 +77,21 @@ class Store:
         prefix: str = "rl",
         timeout_ms: int = 10_000,
         retry_ms: int = 5_000,
+        copies: CopiesRequired | None = None,
         on_wait: Callable[[str], None] = lambda sentence: None,
     ) -> Store:
         """Connects and loads every script.
 
         timeout_ms  longest one call may take
         retry_ms    how long a call waits for Redis to come back, and a call with retry is repeated
+        copies      required of what a call did before it is answered (durability `replicas`); None: only the primary's
         on_wait     gets a sentence whenever there is something to say about why this takes long
         Raises ValueError for a URL that cannot be understood, StoreUnavailable if Redis is not there, ScriptBroken
         if the scripts are not whole.
         """
         target = parse_url(url)
         Script.all()  # fails here if a script is broken
-        topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target, prefix)
+        topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target, prefix, copies)
         try:
             await topology.open(on_wait)
             await topology.admission.look()  # of a cluster, what one node tells decides what another has to hold
@@ -125,6 +128,8 @@ class Store:
         call = RedisCall(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
         if script.names_absent:
             call.apart = True
+        if self._copies:
+            call.in_sync = self._copies_of(keys[0])
         self._send(slot, call)
         return future
 
@@ -132,7 +137,10 @@ class Store:
         """One command on the node of key; None: any node."""
         future = self._create_future()
         slot = ANY if key is None else self._slot(key)
-        self._send(slot, RedisCall(future, pack(args), slot, retry))
+        call = RedisCall(future, pack(args), slot, retry)
+        if self._copies and key is not None:
+            call.in_sync = self._copies_of(key)
+        self._send(slot, call)
         return future
 
     def write_allow_oom(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
@@ -141,10 +149,12 @@ class Store:
         return self.call(WRITE_ALLOW_OOM, (key,), (command, *args), retry=retry)
 
     def multi(
-        self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall | Packed], *, retry: bool = False
-    ) -> asyncio.Future[list[Any]]:
+        self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall | Packed], *, retry: bool = False,
+        awaits_replicas: bool = True,
+    ) -> asyncio.Future[list[Any]]:  # fmt: skip
         """MULTI, the commands and EXEC as one unit on the node of key; the future is EXEC's list.
 
+        awaits_replicas: False: at durability `replicas` it is answered as soon as the primary has executed it.
         An element may be a ReplyError instance: that command failed, the others stand.
         Raises ScriptMissing if one of the scripts was not known; it has been loaded by then.
         """
@@ -163,8 +173,24 @@ class Store:
         frames.append(EXEC)
         call = RedisCall(future, concat(frames), slot, retry)
         call.expect(len(frames) + more)
+        if not awaits_replicas:
+            call.in_sync = ALONE
+        elif self._copies:
+            call.in_sync = self._copies_of(key)
         self._send(slot, call)
         return future
+
+    def require_copies(self, key: bytes, copies: int) -> None:
+        """From now on calls on keys with this hash tag need so many copies, the primary's included, before they are
+        answered; not fewer than the store requires.  Without effect unless the store has been opened with `copies`."""
+        required = self.topology.copies
+        if required is not None and copies > required.min_insync:
+            self._copies[_hash_tag(key)] = copies
+        elif self._copies:
+            self._copies.pop(_hash_tag(key), None)
+
+    def _copies_of(self, key: bytes) -> int:
+        return self._copies.get(_hash_tag(key), 0)
 
     async def subscribe(
         self, channel: bytes, on_message: Callable[[bytes], None], on_lost: Callable[[], None]
@@ -176,40 +202,14 @@ class Store:
         """
         return await self._pubsub.subscribe(channel, on_message, on_lost)
 
-    def wait(self, key: bytes, replicas: int, timeout_ms: int) -> asyncio.Future[int]:
-        """WAIT for everything issued before on the node of key: how many replicas have it, perhaps fewer than asked.
-
-        Calls of one tick share one WAIT at the end of the batch.  Nothing behind it is carried out until it returns, so
-        timeout_ms should be small against the store's.  Raises OutcomeUnknown if the connection broke: a new connection
-        knows nothing of writes made on the old one.
-        """
-        return self._wait(key, (b"WAIT", replicas, timeout_ms))
-
-    def wait_disk(self, key: bytes, replicas: int, timeout_ms: int) -> asyncio.Future[list[int]]:
-        """WAITAOF (Redis 7.2, Valkey): [1 if this server has synced it, how many replicas have]; else as `wait`."""
-        return self._wait(key, (b"WAITAOF", 1, replicas, timeout_ms))
-
-    def _wait(self, key: bytes, command: tuple[Arg, ...]) -> asyncio.Future[Any]:
-        slot = self._slot(key)
-        where = slot if slot in self.topology.gates else self.topology.owner(slot)
-        shared = self._waits.get((where, command))
-        if shared is None:
-            shared = self._waits[where, command] = self._create_future()
-            self.topology.loop.call_soon(self._send_wait, where, command, slot, shared)
-        mine = self._create_future()
-        shared.add_done_callback(lambda _: _pass_on(shared, mine))
-        return mine
-
-    def _send_wait(self, where: int | Node, command: tuple[Arg, ...], slot: int, shared: asyncio.Future[Any]) -> None:
-        del self._waits[where, command]
-        self._send(slot, RedisCall(shared, pack(command), slot, False))
-
     async def everywhere(self, *args: Arg) -> list[Any]:
         """The reply of every primary to one command; a ReplyError is an element, not raised."""
         futures = []
         for link in self.topology.links():
             futures.append(future := self._create_future())
-            link.send(RedisCall(future, pack(args), ANY, True))
+            call = RedisCall(future, pack(args), ANY, True)
+            call.in_sync = ALONE
+            link.send(call)
         replies = await asyncio.gather(*futures, return_exceptions=True)
         for reply in replies:
             if isinstance(reply, BaseException) and not isinstance(reply, ReplyError):
@@ -223,15 +223,8 @@ class Store:
         return [read_node(name, replies_of_node) for name, *replies_of_node in zip(names, *replies, strict=True)]
 
 
-def _pass_on(shared: asyncio.Future[Any], mine: asyncio.Future[Any]) -> None:
-    error = shared.exception()
-    if mine.done():
-        return
-    if error is not None:
-        mine.set_exception(error)
-        mine.exception()  # as in Call.fail
-    else:
-        mine.set_result(shared.result())
+def _hash_tag(key: bytes) -> bytes:
+    return key[key.find(b"{") : key.find(b"}")]
 
 
 def _evalsha(call: ScriptCall) -> Frame:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from hiredis import ReplyError
@@ -18,11 +19,15 @@ from hiredis import ReplyError
 from redis_ledger.errors import StorageFull, StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.admission import Admission
-from redis_ledger.store.connection import RedisCall
+from redis_ledger.store.connection import Connection, RedisCall
 from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
-from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.keys import replication_marker
+from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import refused_by_redis
+from redis_ledger.store.replication import CopiesRequired, ReplicationGate
+from redis_ledger.store.replication_info import ReplicationInfo
 from redis_ledger.store.slot_retry import SlotRetry
+from redis_ledger.store.watch import Watch
 
 ANY = -1  # the slot of a call that may go to any node
 
@@ -45,7 +50,9 @@ class Topology:
 
     has_slots = False  # whether keys are spread over nodes
 
-    def __init__(self, watch: Watch, prefix: str) -> None:
+    def __init__(self, watch: Watch, prefix: str, copies: CopiesRequired | None = None) -> None:
+        """copies: required before a call is answered; None: replies do not wait for replicas."""
+        self.prefix, self.copies = prefix, copies
         self.loop = asyncio.get_running_loop()
         self.watch = watch
         self.admission = Admission(self, prefix)
@@ -71,6 +78,22 @@ class Topology:
     async def open(self, on_wait: OnWait) -> None:
         """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or does not let us in."""
         raise NotImplementedError
+
+    @property
+    def open_gate(self) -> Callable[[Node, Connection, Address, ReplicationInfo], ReplicationGate] | None:
+        return None if self.copies is None else self._open_gate
+
+    def _open_gate(self, link: Node, conn: Connection, address: Address, info: ReplicationInfo) -> ReplicationGate:
+        assert self.copies is not None
+        return ReplicationGate(
+            address, self.copies, info, self.marker_key(link), partial(self.conclude, link),
+            lambda why: link.reset(ConnectionError(f"its replies cannot be confirmed: {why}")), conn.pause,
+        )  # fmt: skip
+
+    def marker_key(self, link: Node) -> Callable[[int], bytes]:
+        """The key of the node that is written before WAIT, by the number of the attempt."""
+        key = replication_marker(self.prefix, 0)
+        return lambda _: key
 
     def at(self, host: str, port: int, asked: Node) -> Node:
         """The link to a node that Redis named; an empty host is the host that was asked."""
@@ -140,7 +163,7 @@ class Topology:
         loaded = link.load_scripts()
         loaded.add_done_callback(lambda _: call.fail(ScriptMissing()))
 
-    def open_gate(self, place: int) -> None:
+    def end_gate(self, place: int) -> None:
         """Removes a gate: calls of its slot go to the owner again."""
         del self.gates[place]
 
@@ -185,15 +208,16 @@ class Waiting:
 class Standalone(Topology):
     """One server."""
 
-    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
-        super().__init__(watch, prefix)
+    def __init__(self, watch: Watch, target: Target, prefix: str, copies: CopiesRequired | None = None) -> None:
+        super().__init__(watch, prefix, copies)
         self._target = target
         self._link = self._make_link(watch)
 
     def _make_link(self, watch: Watch) -> Node:
         # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
         return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
-                    primary=lambda: self.admission.is_open, inspection=self.admission)  # fmt: skip
+                    primary=lambda: self.admission.is_open, inspection=self.admission,
+                    open_gate=self.open_gate)  # fmt: skip
 
     async def _locate(self) -> Address:
         return self._target.seeds[0]

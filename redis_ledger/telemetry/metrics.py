@@ -331,6 +331,16 @@ family(
     "redis_ledger_redis_round_trips_total", "Writes to Redis: all calls of one event-loop tick to one node are one.",
     unit="round trips", kind="counter", source=lambda: [((), redis_calls.writes)],
 )  # fmt: skip
+redis_replication_wait = histogram_family(
+    "redis_ledger_redis_replication_wait_seconds",
+    "Durability replicas: from the oldest reply of a round to its confirmation by enough replicas.",
+    bounds=(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+)
+redis_unconfirmed = counter(
+    "redis_ledger_redis_unconfirmed",
+    "Durability replicas: replies that too few replicas confirmed within replicas_timeout_ms; the calls failed.",
+    unit="calls",
+)
 redis_changed = counter(
     "redis_ledger_redis_changed",
     "Redis nodes that were restarted, replaced or new when this broker connected to them.",
@@ -339,7 +349,8 @@ redis_changed = counter(
 redis_unfit = family(
     "redis_ledger_redis_unfit",
     "1: this broker refuses writes to the node because it is empty, foreign (another cluster), claimed (another broker "
-    "knew another cluster), disk (it cannot save) or weaker (than the promised durability).",
+    "knew another cluster), disk (it cannot save), replicas (too few are in sync) or weaker (than the promised "
+    "durability).",
     labels=("node", "reason"),
 )
 redis_rolled_back = counter(

@@ -191,22 +191,6 @@ async def test_closing_fails_what_is_under_way(redis_url, prefix):
         await call
 
 
-async def test_waiting_without_replicas_answers_none_and_shares_one_command(redis, prefix):
-    async with proxy("127.0.0.1", redis.port) as relay:
-        store = await Store.open(relay.url, prefix=prefix)
-        relay.requests.clear()
-        # Given writes, each of which wants to be on a replica
-        writes = [store.command(b"SET", key(store, str(n)), b"v", key=key(store, str(n))) for n in range(10)]
-        waits = [store.wait(key(store, str(n)), 1, 20) for n in range(10)]
-        # When they are awaited; Then one WAIT was sent, behind all writes
-        assert await asyncio.gather(*writes) == [b"OK"] * 10
-        assert await asyncio.gather(*waits) == [0] * 10
-        sent = b"".join(relay.requests)
-        assert sent.count(b"WAIT") == 1
-        assert sent.rindex(b"SET") < sent.index(b"WAIT")
-        await store.close()
-
-
 async def test_a_node_tells_about_itself(store, redis: Server):
     (node,) = await store.node_info()
     assert node.address == f"127.0.0.1:{redis.port}"

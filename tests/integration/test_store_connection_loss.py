@@ -210,7 +210,6 @@ async def test_a_failure_that_its_caller_does_not_wait_for_any_more_is_not_logge
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: logged.append(context))
     await relay.refuse()
     calls = [store.command(b"GET", key(store), key=key(store)) for _ in range(2)]
-    calls += [store.wait(key(store), 0, 100)]
     with pytest.raises(LedgerError):
         await calls[0]
     await asyncio.wait(calls)

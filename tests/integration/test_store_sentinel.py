@@ -89,7 +89,7 @@ async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_
         store = await Store.open(url, prefix=prefix, retry_ms=5_000)
         key = f"{prefix}:k".encode()
         assert await store.call(PUSH, [key], [b"before"]) == 1
-        while await store.wait(key, 1, 100) == 0:
+        while second.ask("LLEN", key) != 1:
             await asyncio.sleep(0.02)
         # When the roles change while the store's connection stays, and the sentinel learns of it later
         second.ask("REPLICAOF", "NO", "ONE")

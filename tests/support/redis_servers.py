@@ -138,6 +138,36 @@ def redis_server(*, unix: bool = False, server_binary: str | None = None, **conf
             server.kill()
 
 
+@contextlib.contextmanager
+def replicated(replicas: int = 2, **conf: str) -> Iterator[list[Server]]:
+    """A primary, first, and replicas that have all it has."""
+    settings: dict[str, Any] = {"repl_diskless_sync_delay": "0", "appendonly": "yes", "appendfsync": "no", **conf}
+    with contextlib.ExitStack() as stack:
+        primary = stack.enter_context(redis_server(**settings))
+        followers = [
+            stack.enter_context(redis_server(replicaof=f"127.0.0.1 {primary.port}", **settings))
+            for _ in range(replicas)
+        ]
+        for server in followers:
+            wait_in_step(server)
+        wait_for_replicas(primary, replicas)
+        yield [primary, *followers]
+
+
+def wait_for_replicas(primary: Server, count: int) -> None:
+    """Until WAIT counts them: a replica gets writes from its first acknowledgement on, up to a second after it is in
+    step."""
+    _until(
+        lambda: primary.ask_all(("SET", "in step", ""), ("WAIT", count, 2_000))[1] == count,
+        "the primary lacks replicas",
+    )
+    primary.ask("DEL", "in step")
+
+
+def wait_in_step(replica: Server) -> None:
+    _until(lambda: b"master_link_status:up" in replica.info("replication"), "the replica is not in step")
+
+
 class ClusterServers:
     """Three primaries that share all slots, without replicas."""
 
@@ -163,7 +193,7 @@ class ClusterServers:
             replica.ask("CLUSTER", "MEET", "127.0.0.1", primary.port)
             name = self.id_of(primary)
             _until(lambda: replica.ask("CLUSTER", "REPLICATE", name) == b"OK", "the replica does not know its primary")
-            _until(lambda: b"master_link_status:up" in replica.info("replication"), "the replica is not in step")
+            wait_in_step(replica)
             yield replica
 
     @staticmethod

@@ -1,0 +1,37 @@
+"""The clock of a store: one timer for all calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from redis_ledger.store.pauses import Pauses
+
+
+class Watch:
+    """The store's coarse clock: ticks, and on every tick looks after every link.
+
+    timeout_ticks  longest one call may take
+    retry_ticks    how long a call that is safe to repeat waits for Redis to come back
+    """
+
+    def __init__(self, timeout_ms: int, retry_ms: int) -> None:
+        self.interval_s = min(max(min(timeout_ms, retry_ms) / 20, 5), 250) / 1000
+        self.timeout_ms, self.retry_ms = timeout_ms, retry_ms
+        self.timeout_ticks = max(2, round(timeout_ms / 1000 / self.interval_s))
+        self.retry_ticks = max(1, round(retry_ms / 1000 / self.interval_s))
+        self.tick = 1
+        self.pauses = Pauses()
+        self.watched: list[Callable[[], None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(self.interval_s, self._strike)
+
+    def _strike(self) -> None:
+        # If this process itself was held up, Redis is not to blame: a late tick is one tick.
+        self.tick += 1
+        self._timer = self._loop.call_later(self.interval_s, self._strike)
+        for look in tuple(self.watched):
+            look()
+
+    def stop(self) -> None:
+        self._timer.cancel()
