@@ -40,7 +40,7 @@ from redis_ledger.store.connection import (
 )
 from redis_ledger.store.connection_errors import Unreachable, explain
 from redis_ledger.store.group_commit import Turnstile
-from redis_ledger.store.replication import ReplicationGate
+from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo, parse_replication
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.watch import Watch
@@ -85,7 +85,7 @@ class Node:
         name: str,
         primary: Callable[[], bool],
         inspection: Inspection,
-        open_gate: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationGate] | None = None,
+        open_gate: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None = None,
     ) -> None:
         self.name = name
         self.address: Address | None = None
@@ -93,7 +93,7 @@ class Node:
         self.waiting: deque[RedisCall] = deque()
         self.why: Unreachable | None = None  # why the last attempt failed
         self.barred: LedgerError | None = None  # why writes are refused
-        self.gate: ReplicationGate | None = None
+        self.gate: ReplicationBarrier | None = None
         self.is_readable = True
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
@@ -294,13 +294,13 @@ class Node:
         self._inspection.take(self, address.name, questions, replies[: len(questions)])
         await ask(conn, self._inspection.claim(self))
 
-    async def _gate(self, conn: Connection, address: Address) -> ReplicationGate | None:
+    async def _gate(self, conn: Connection, address: Address) -> ReplicationBarrier | None:
         if self._open_gate is None:
             return None
         (info,) = await ask(conn, [(b"INFO", b"replication")])
         return self._open_gate(self, conn, address, parse_replication(info))
 
-    def _take_reply(self, gate: ReplicationGate, call: RedisCall, reply: Any) -> None:
+    def _take_reply(self, gate: ReplicationBarrier, call: RedisCall, reply: Any) -> None:
         if isinstance(reply, ReplyError):  # an error acknowledges nothing
             self._conclude(self, call, reply)
         else:

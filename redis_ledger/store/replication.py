@@ -61,7 +61,7 @@ class HeldReply(NamedTuple):
     size: int
 
 
-class ReplicationGate:
+class ReplicationBarrier:
     """The gate of one connection to a primary.
 
     info           INFO replication, as the connection replied before it carried a call
@@ -154,7 +154,7 @@ class _Rounds:
     short_of: the copies that the last round counted, if they were too few
     """
 
-    def __init__(self, gate: ReplicationGate, wanted: int) -> None:
+    def __init__(self, gate: ReplicationBarrier, wanted: int) -> None:
         self.short_of: int | None = None
         self._gate, self._wanted = gate, wanted
         self._held: deque[HeldReply] = deque()

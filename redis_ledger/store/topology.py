@@ -24,7 +24,7 @@ from redis_ledger.store.error_replies import Action, ErrorReply, classify, class
 from redis_ledger.store.keys import replication_marker
 from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import refused_by_redis
-from redis_ledger.store.replication import CopiesRequired, ReplicationGate
+from redis_ledger.store.replication import CopiesRequired, ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo
 from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.watch import Watch
@@ -80,12 +80,12 @@ class Topology:
         raise NotImplementedError
 
     @property
-    def open_gate(self) -> Callable[[Node, Connection, Address, ReplicationInfo], ReplicationGate] | None:
+    def open_gate(self) -> Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None:
         return None if self.copies is None else self._open_gate
 
-    def _open_gate(self, link: Node, conn: Connection, address: Address, info: ReplicationInfo) -> ReplicationGate:
+    def _open_gate(self, link: Node, conn: Connection, address: Address, info: ReplicationInfo) -> ReplicationBarrier:
         assert self.copies is not None
-        return ReplicationGate(
+        return ReplicationBarrier(
             address, self.copies, info, self.marker_key(link), partial(self.conclude, link),
             lambda why: link.reset(ConnectionError(f"its replies cannot be confirmed: {why}")), conn.pause,
         )  # fmt: skip
