@@ -72,7 +72,7 @@ class Node:
     on_down    called after every failed attempt and every break
     primary    whether a replica at that address is to be refused now
     inspection checks a new connection before it carries a call
-    open_gate  makes the gate of a new connection; None: replies do not wait for replicas
+    open_barrier  makes the barrier of a new connection; None: replies do not wait for replicas
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Node:
         name: str,
         primary: Callable[[], bool],
         inspection: Inspection,
-        open_gate: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None = None,
+        open_barrier: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None = None,
     ) -> None:
         self.name = name
         self.address: Address | None = None
@@ -93,14 +93,14 @@ class Node:
         self.waiting: deque[RedisCall] = deque()
         self.why: Unreachable | None = None  # why the last attempt failed
         self.barred: LedgerError | None = None  # why writes are refused
-        self.gate: ReplicationBarrier | None = None
+        self.barrier: ReplicationBarrier | None = None
         self.is_readable = True
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
-        self._inspection, self._open_gate = inspection, open_gate
-        self._may_refuse = open_gate is not None
+        self._inspection, self._open_barrier = inspection, open_barrier
+        self._may_refuse = open_barrier is not None
         self._tried: Address | None = None
         self._broke = asyncio.Event()
         self._closed = False
@@ -129,7 +129,7 @@ class Node:
         """Refuses writes, and reads unless is_readable, until it is called with None.  Calls that wait for a
         connection are refused as well; those that Redis has already are not."""
         self.barred, self.is_readable = why, is_readable
-        self._may_refuse = why is not None or self._open_gate is not None
+        self._may_refuse = why is not None or self._open_barrier is not None
         if why is not None:
             waiting, self.waiting = self.waiting, deque()
             for call in waiting:
@@ -141,12 +141,12 @@ class Node:
             word = first_word(call.frame)
             if word not in ADMINISTRATION and not (self.is_readable and word in READS):
                 return self.barred
-        gate = self.gate
-        if gate is None:
+        barrier = self.barrier
+        if barrier is None:
             return None
         if call.in_sync != ALONE:
             call.plain = False  # its reply goes through `_take_reply`
-        return gate.refusal(call)
+        return barrier.refusal(call)
 
     async def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Replies to commands that are sent although the node is barred; errors are values."""
@@ -254,7 +254,7 @@ class Node:
             conn = await dial(address, lambda: Connection(settle, self._lost))
             try:
                 await self._greet(conn, address)
-                gate = await self._gate(conn, address)
+                barrier = await self._barrier(conn, address)
                 # The last reply and the end of the connection may have arrived together.
                 if not conn.is_open:
                     raise ConnectionError("the connection broke while it was being opened")
@@ -265,8 +265,8 @@ class Node:
         self.name = address.name
         self.why = None
         self._broke.clear()
-        conn.conclude = partial(self._conclude, self) if gate is None else partial(self._take_reply, gate)
-        self.conn, self.gate = conn, gate
+        conn.conclude = partial(self._conclude, self) if barrier is None else partial(self._take_reply, barrier)
+        self.conn, self.barrier = conn, barrier
         waiting, self.waiting = self.waiting, deque()
         for call in waiting:
             if call.future.done():
@@ -294,17 +294,17 @@ class Node:
         self._inspection.take(self, address.name, questions, replies[: len(questions)])
         await ask(conn, self._inspection.claim(self))
 
-    async def _gate(self, conn: Connection, address: Address) -> ReplicationBarrier | None:
-        if self._open_gate is None:
+    async def _barrier(self, conn: Connection, address: Address) -> ReplicationBarrier | None:
+        if self._open_barrier is None:
             return None
         (info,) = await ask(conn, [(b"INFO", b"replication")])
-        return self._open_gate(self, conn, address, parse_replication(info))
+        return self._open_barrier(self, conn, address, parse_replication(info))
 
-    def _take_reply(self, gate: ReplicationBarrier, call: RedisCall, reply: Any) -> None:
+    def _take_reply(self, barrier: ReplicationBarrier, call: RedisCall, reply: Any) -> None:
         if isinstance(reply, ReplyError):  # an error acknowledges nothing
             self._conclude(self, call, reply)
         else:
-            gate.hold(call, reply)
+            barrier.hold(call, reply)
 
     # Disconnecting
 
@@ -335,9 +335,9 @@ class Node:
         self._on_down(self)
 
     def _held(self) -> list[RedisCall]:
-        """Ends the gate.  Returns the calls whose replies it held: Redis has executed them."""
-        gate, self.gate = self.gate, None
-        return [] if gate is None else gate.close()
+        """Ends the barrier.  Returns the calls whose replies it held: Redis has executed them."""
+        barrier, self.barrier = self.barrier, None
+        return [] if barrier is None else barrier.close()
 
     def leave(self, call: RedisCall) -> None:
         fences, call.fences = call.fences, ()

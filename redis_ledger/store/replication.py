@@ -3,7 +3,7 @@
     connection                   calls ──▶ primary ──▶ replies   r1 r2 r3 │ r4 r5    held, in order of arrival
     acknowledgement connection   marker, WAIT, INFO ──▶          round 1    round 2  each releases its replies
 
-A gate belongs to one connection and ends with it.  A primary executes everything in one order, so the replication
+A barrier belongs to one connection and ends with it.  A primary executes everything in one order, so the replication
 offset of the marker, a small write, is behind that of every reply that arrived before the marker was sent.  Calls that
 need more copies than the others have rounds, and an acknowledgement connection, of their own.
 Source: docs/decisions/0027; Redis, WAIT.
@@ -62,7 +62,7 @@ class HeldReply(NamedTuple):
 
 
 class ReplicationBarrier:
-    """The gate of one connection to a primary.
+    """The barrier of one connection to a primary.
 
     info           INFO replication, as the connection replied before it carried a call
     marker_key     the key that the n-th attempt at a marker writes: on a Redis Cluster, one that the node owns
@@ -130,7 +130,7 @@ class ReplicationBarrier:
         held.call.fail(_not_confirmed(self.address.name, held.call.retry, self.required.timeout_ms))
 
     def close(self) -> list[RedisCall]:
-        """Ends the gate.  Returns the calls whose replies it held, in order of arrival."""
+        """Ends the barrier.  Returns the calls whose replies it held, in order of arrival."""
         held = [each for rounds in self._rounds.values() for each in rounds.close()]
         self._rounds.clear()
         return [each.call for each in sorted(held, key=lambda each: each.order)]
@@ -154,9 +154,9 @@ class _Rounds:
     short_of: the copies that the last round counted, if they were too few
     """
 
-    def __init__(self, gate: ReplicationBarrier, wanted: int) -> None:
+    def __init__(self, barrier: ReplicationBarrier, wanted: int) -> None:
         self.short_of: int | None = None
-        self._gate, self._wanted = gate, wanted
+        self._barrier, self._wanted = barrier, wanted
         self._held: deque[HeldReply] = deque()
         self._attempt = 0  # at a key for the marker
         self._connection: Connection | None = None
@@ -196,19 +196,19 @@ class _Rounds:
                 else:
                     failures = 0
                     if done.outcome is Outcome.LOST:
-                        self._gate.on_lost(done.reason)
+                        self._barrier.on_lost(done.reason)
                         return
                     await self._settle(done)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("the replication rounds of Redis at %s ended", self._gate.address.name, exc_info=error)
-            self._gate.on_lost(f"its replication could not be followed: {error}")
+            _log.error("the replication rounds of Redis at %s ended", self._barrier.address.name, exc_info=error)
+            self._barrier.on_lost(f"its replication could not be followed: {error}")
 
     async def _round(self) -> Round:
         """Raises OSError or HiredisError if the acknowledgement connection breaks or stays silent."""
-        gate, now_s = self._gate, self._loop.time()
-        timeout_ms = gate.required.timeout_ms
+        barrier, now_s = self._barrier, self._loop.time()
+        timeout_ms = barrier.required.timeout_ms
         wait_ms = PROBE_MS
         if self._held:
             wait_ms = max(1, math.ceil(timeout_ms - (now_s - self._held[0].arrived_s) * 1000))
@@ -218,24 +218,24 @@ class _Rounds:
                 connection = await self._connect()
             covered = len(self._held)
             replies = await ask(connection, [
-                (b"EVAL", MARKER, 1, gate.marker_key(self._attempt)),
+                (b"EVAL", MARKER, 1, barrier.marker_key(self._attempt)),
                 (b"WAIT", self._wanted - 1, wait_ms),
                 (b"INFO", b"replication"),
             ])  # fmt: skip
         if broken := next((reply for reply in replies if is_connection_error(reply)), None):
             raise broken
-        done = judge(replies, gate.info, self._wanted, gate.required.lag_s_max)
+        done = judge(replies, barrier.info, self._wanted, barrier.required.lag_s_max)
         if done.outcome is Outcome.CONFIRMED:
             if covered:
                 _observe(self._loop.time() - self._held[0].arrived_s)
             for _ in range(covered):
-                gate.release(self._held.popleft())
+                barrier.release(self._held.popleft())
         return done
 
     async def _settle(self, done: Round) -> None:
         if done.outcome is Outcome.CONFIRMED:
             self.short_of = None
-            self._gate.in_sync = done.in_sync
+            self._barrier.in_sync = done.in_sync
             return
         self._expire()
         if done.outcome is Outcome.NO_SLOT:
@@ -245,15 +245,15 @@ class _Rounds:
         await asyncio.sleep(BACKOFF_S_MIN)
 
     def _expire(self) -> None:
-        oldest_s = self._loop.time() - self._gate.required.timeout_ms / 1000
+        oldest_s = self._loop.time() - self._barrier.required.timeout_ms / 1000
         while self._held and self._held[0].arrived_s <= oldest_s:
             metrics.redis_unconfirmed.inc()
-            self._gate.expire(self._held.popleft())
+            self._barrier.expire(self._held.popleft())
 
     async def _connect(self) -> Connection:
-        connection = await dial(self._gate.address, lambda: Connection(settle, fail_all))
+        connection = await dial(self._barrier.address, lambda: Connection(settle, fail_all))
         try:
-            await handshake(connection, self._gate.address)
+            await handshake(connection, self._barrier.address)
         except BaseException:
             connection.close()
             raise

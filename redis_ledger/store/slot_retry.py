@@ -44,7 +44,7 @@ class Routing(Protocol):
 
     def send(self, slot: int, call: RedisCall) -> None: ...
 
-    def end_gate(self, place: int) -> None: ...
+    def open_gate(self, place: int) -> None: ...
 
 
 class SlotRetry:
@@ -111,7 +111,7 @@ class SlotRetry:
 
     def _open(self) -> None:
         topology = self._topology
-        topology.end_gate(self._place)
+        topology.open_gate(self._place)
         for call in self._held:
             if not call.future.done():
                 topology.send(self._slot, call)

@@ -80,10 +80,12 @@ class Topology:
         raise NotImplementedError
 
     @property
-    def open_gate(self) -> Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None:
-        return None if self.copies is None else self._open_gate
+    def open_barrier(self) -> Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None:
+        return None if self.copies is None else self._open_barrier
 
-    def _open_gate(self, link: Node, conn: Connection, address: Address, info: ReplicationInfo) -> ReplicationBarrier:
+    def _open_barrier(
+        self, link: Node, conn: Connection, address: Address, info: ReplicationInfo
+    ) -> ReplicationBarrier:
         assert self.copies is not None
         return ReplicationBarrier(
             address, self.copies, info, self.marker_key(link), partial(self.conclude, link),
@@ -163,7 +165,7 @@ class Topology:
         loaded = link.load_scripts()
         loaded.add_done_callback(lambda _: call.fail(ScriptMissing()))
 
-    def end_gate(self, place: int) -> None:
+    def open_gate(self, place: int) -> None:
         """Removes a gate: calls of its slot go to the owner again."""
         del self.gates[place]
 
@@ -217,7 +219,7 @@ class Standalone(Topology):
         # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
         return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
                     primary=lambda: self.admission.is_open, inspection=self.admission,
-                    open_gate=self.open_gate)  # fmt: skip
+                    open_barrier=self.open_barrier)  # fmt: skip
 
     async def _locate(self) -> Address:
         return self._target.seeds[0]

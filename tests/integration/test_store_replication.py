@@ -239,7 +239,7 @@ async def test_a_lost_acknowledgement_connection_is_opened_again(servers, prefix
         assert await store.call(PUSH, [key], [b"b"]) == 2
 
 
-async def test_each_node_of_a_cluster_has_a_gate(prefix):
+async def test_each_node_of_a_cluster_has_a_barrier(prefix):
     with redis_cluster(repl_diskless_sync_delay="0", cluster_node_timeout="3000") as cluster:
         with contextlib.ExitStack() as stack:
             replicas = [stack.enter_context(cluster.replica_of(each)) for each in cluster.servers]
@@ -248,7 +248,7 @@ async def test_each_node_of_a_cluster_has_a_gate(prefix):
                 for key in keys:
                     await served_again(store, key)
                 assert await asyncio.gather(*(store.call(PUSH, [key], [b"a"]) for key in keys)) == [1] * 30
-                assert all(node.gate is not None for node in store.topology.links())
+                assert all(node.barrier is not None for node in store.topology.links())
                 # When one replica stops, then calls on its node fail, and no others
                 replicas[0].freeze()
                 results = await asyncio.gather(
@@ -268,16 +268,16 @@ async def test_held_replies_above_the_bound_stop_the_reading(servers, prefix):
         servers[2].freeze()
         reads = [store.command(b"GET", key, key=key) for _ in range(HELD_BYTES_MAX // (1 << 20) + 40)]
         (link,) = store.topology.links()
-        assert link.gate is not None
+        assert link.barrier is not None
         async with asyncio.timeout(5):
-            while not link.gate._is_paused:
+            while not link.barrier._is_paused:
                 await asyncio.sleep(0.02)
         await asyncio.sleep(0.2)
-        assert link.gate._held_bytes < HELD_BYTES_MAX + (8 << 20)
+        assert link.barrier._held_bytes < HELD_BYTES_MAX + (8 << 20)
         # When the replica goes on, then all are read
         servers[2].thaw()
         assert {len(each) for each in await asyncio.gather(*reads)} == {1 << 20}
-        assert not link.gate._is_paused
+        assert not link.barrier._is_paused
 
 
 async def test_a_full_redis_still_confirms(servers, prefix):
@@ -288,7 +288,7 @@ async def test_a_full_redis_still_confirms(servers, prefix):
         assert await store.command(b"GET", key, key=key) == b"v"
 
 
-async def test_other_levels_have_no_gate_and_calls_stay_plain(servers, prefix, monkeypatch):
+async def test_other_levels_have_no_barrier_and_calls_stay_plain(servers, prefix, monkeypatch):
     sent: list[RedisCall] = []
     send = Node.send
 
@@ -303,7 +303,7 @@ async def test_other_levels_have_no_gate_and_calls_stay_plain(servers, prefix, m
         server.freeze()
     assert await store.call(PUSH, [key], [b"a"]) == 1
     assert all(call.plain for call in sent)
-    assert [node.gate for node in store.topology.links()] == [None]
+    assert [node.barrier for node in store.topology.links()] == [None]
     await store.close()
 
 
