@@ -25,6 +25,7 @@ PAGES = {
     "bench/spark/README.md": "project/bench-spark.md",
     "helm/redis-ledger/README.md": "reference/chart.md",
     "lua/README.md": "project/lua.md",
+    "tests/README.md": "project/tests.md",
 }
 SOURCES = {uri: path for path, uri in PAGES.items()}
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)

@@ -135,8 +135,8 @@ class _Building:
                 # Of a folder the content is copied, a file goes into a folder.
                 place = to / (name.relative_to(source) if (self._project / source).is_dir() else name.name)
                 place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(self._project / name, place)
-                os.chown(place, 0, 0)
+                shutil.copy2(self._project / name, place, follow_symlinks=False)
+                os.chown(place, 0, 0, follow_symlinks=False)
 
     def _run(self, each: Instruction) -> None:
         assert self._image.user == "0:0", f"line {each.line}: RUN after USER"

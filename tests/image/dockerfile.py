@@ -120,11 +120,13 @@ def patterns(text: str) -> list[str]:
 
 
 def context(root: Path, names: Iterable[str], ignored: Sequence[str]) -> list[Path]:
-    """The files under the named files and folders of root that are sent, relative to it."""
+    """The files and symbolic links under the named files and folders of root that are sent, relative to it."""
     found: list[Path] = []
     for name in names:
         place = root / name
-        every = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+        every = (
+            [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file() or path.is_symlink()]
+        )
         assert every, f"{name} is not there"
         found += [path.relative_to(root) for path in every if is_sent(path.relative_to(root).as_posix(), ignored)]
     return found
