@@ -4,7 +4,7 @@
 KEYS        1.. the keys
 ARGV        1 number of guards
             2.. the guards: command  index of its key in KEYS, from 1  number of further arguments, these arguments, and the
-            expected reply: "=" and a text, or "-" for nil; then the writes: command ("XGROUP CREATE": make an empty
+            expected reply: "=" and a text (of an array, its length), or "-" for nil; then the writes: command ("XGROUP CREATE": make an empty
             stream)  index  number of further arguments, and these arguments
 RETURNS     {OK} | {STALE, number of the guard that does not hold, from 1}
 COMPLEXITY  O(guards and writes); the caller bounds them
@@ -13,12 +13,14 @@ SOURCE      docs/decisions/0029
 ]]
 --- @include "include/status"
 --- @include "include/create_stream"
+local function whole(number) return string.format("%.0f", number) end
+
 local at = 2
 for guard = 1, tonumber(ARGV[1]) do
   local count = tonumber(ARGV[at + 2])
   local reply = redis.pcall(ARGV[at], KEYS[tonumber(ARGV[at + 1])], unpack(ARGV, at + 3, at + 2 + count))
-  if type(reply) == "table" then reply = reply.ok or reply.err or "" end
-  if type(reply) == "number" then reply = string.format("%.0f", reply) end
+  if type(reply) == "table" then reply = reply.ok or reply.err or whole(#reply) end
+  if type(reply) == "number" then reply = whole(reply) end
   local expected = ARGV[at + 3 + count]
   if (reply and "=" .. reply or "-") ~= expected then return { STALE, guard } end
   at = at + 4 + count

@@ -101,6 +101,8 @@ KINDS: Final = {
         "The transaction cannot be ended by its producer.", "rebuilds the row from the transaction log"
     ),
     "txn_log": Kind("The transaction log keeps records that nothing needs.", "corrects the live bits"),
+    "txn_log_entry": Kind("Its records cannot be used to rebuild transactions. Nothing is rebuilt."),
+    "coordinator_call": Kind("A call of a broker whose reply was lost may be carried out twice.", "removes it"),
     "outcome_index": Kind("The outcome is kept for ever, or forgotten too early.", "rebuilds the index"),
     "nonce": Kind("A repeated begin may get a transaction that is over.", "removes the nonce"),
     "participants": Kind("The end of the transaction will not reach these participants.", "removes what no row needs"),

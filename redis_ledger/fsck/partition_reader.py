@@ -10,8 +10,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from redis_ledger.fsck.cursor_reader import CursorReader
 from redis_ledger.fsck.finding import Finding
-from redis_ledger.fsck.log_trace import LogTrace, Marker
+from redis_ledger.fsck.held_check import HeldCheck, held_open
+from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
 from redis_ledger.fsck.partition_check import check_open, check_partition
 from redis_ledger.fsck.partition_facts import PartitionFacts, Place, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
@@ -31,12 +33,13 @@ class PartitionReader:
     def __init__(self, reading: Reading, place: Place, coordinators: int) -> None:
         self._reading, self._place, self._coordinators = reading, place, coordinators
         self._k = place.keys
+        self._held = HeldCheck(reading, place, coordinators)
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._found: list[Finding] = []  # entries of another form
         self._begun_at: bytes | None = None  # log start when the look began
 
     async def look(self, now_ms: int) -> list[Finding]:
-        """Everything but subscriptions, delayed records and offloaded history."""
+        """Everything but delayed records and offloaded history."""
         trace, found = LogTrace(), self._found
         found.clear()
         after = b"-"
@@ -49,7 +52,8 @@ class PartitionReader:
         if facts.open is None or facts.firsts is None:
             found += await self._check_many_open(facts)
         found += await self._check_windows(facts, now_ms)
-        return found
+        found += await self._check_held()
+        return found + await CursorReader(self._reading, self._place, self._held).look(now_ms)
 
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""
@@ -156,6 +160,14 @@ class PartitionReader:
             if finding is not None and not has_begun_since and not (row is None and first is None):
                 found.append(finding)
         return found
+
+    async def _check_held(self) -> list[Finding]:
+        """Open transactions and watermarks against the coordinators."""
+        held, found = self._held, list[Finding]()
+        async for page in self._reading.rows(self._k.state, self._k.open):
+            rows = {pid: (row, parsed) for pid, row in page if (parsed := parse_open(row)) is not None}
+            found += await held.check(held_open(self._place, rows))
+        return found + await held.check_watermarks()
 
     async def _open_rows(self, names: Sequence[bytes]) -> AsyncIterator[tuple[bytes, bytes | None, int | None]]:
         k = self._k

@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.fsck.coordinator_facts import CoordinatorPlace
+from redis_ledger.fsck.coordinator_reader import CoordinatorReader
 from redis_ledger.fsck.finding import Edit, Finding, persistent
 from redis_ledger.fsck.keyspace import Keyspace
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.partition_reader import PartitionReader
 from redis_ledger.fsck.reading import Reading
+from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
 
 BETWEEN_S = 0.5  # between two looks at a difference
@@ -78,7 +81,12 @@ class Fsck:
     async def _subjects(self, topic: str | None) -> list[Subject]:
         coordinators = await self._keyspace.coordinators()
         places = await self._keyspace.places(topic)
-        return [Subject(f"partition {place}", self._partition(place, coordinators)) for place in places]
+        subjects = []
+        if topic is None:
+            for number in range(coordinators):
+                place = CoordinatorPlace(number, CoordinatorKeys(self.reading.store.prefix, number))
+                subjects.append(Subject(str(place), CoordinatorReader(self.reading, place).look))
+        return subjects + [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
 
     def _partition(self, place: Place, coordinators: int) -> Look:
         reader = PartitionReader(self.reading, place, coordinators)

@@ -1,0 +1,154 @@
+"""Reads the subscriptions of a partition for fsck.
+
+A small subscription is read in one moment.  Of a large one, the indexes of leases are read in pages, each of one
+moment; its counts are compared if the cursor is the same before and after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from redis_ledger.fsck.cursor_check import SubscriptionPlace, check_cursor, check_lease_index, check_pending
+from redis_ledger.fsck.cursor_facts import CursorFacts
+from redis_ledger.fsck.finding import Finding, edit, hget
+from redis_ledger.fsck.held_check import Held, HeldCheck
+from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs
+from redis_ledger.fsck.register_check import check_register
+from redis_ledger.ids import TxnId
+from redis_ledger.store.keys import PartitionKeys
+
+CHUNKS_MAX = 256  # of acknowledgements that are read at once: a kilobyte each
+ATTEMPTS = 3  # to read a large subscription while its cursor stands still
+KINDS = ("exclusive", "shared", "kafka")
+_TXN = re.compile(rb"(\d+)-(\d+)\Z")
+
+
+class CursorReader:
+    def __init__(self, reading: Reading, place: Place, held: HeldCheck) -> None:
+        self._reading, self._place, self._held, self._k = reading, place, held, place.keys
+
+    async def look(self, now_ms: int) -> list[Finding]:
+        found = list[Finding]()
+        async for page in self._reading.rows(self._k.state, self._k.subs):
+            for name, kind in page:
+                found += await self._one(name, kind, now_ms)
+        return found
+
+    async def _one(self, name: bytes, kind: bytes, now_ms: int) -> list[Finding]:
+        sub = SubscriptionPlace(self._place, name, kind.decode(errors="replace"), self._k.sub(unquote(name.decode())))
+        stored = await self._reading.command(self._k.state, "HGET", sub.keys.cursor, "kind")
+        if sub.kind not in KINDS:
+            found = [_unlisted(sub, kind, stored)]
+        elif sub.kind == "kafka":
+            found = await self._register(sub, now_ms)
+        else:
+            found = await self._cursor(sub, now_ms) + await self._incarnation(sub)
+        if found and await self._reading.command(self._k.state, "HGET", self._k.subs, name) != kind:
+            return []  # deleted, or made anew, since
+        return found + await self._pending(sub)
+
+    async def _register(self, sub: SubscriptionPlace, now_ms: int) -> list[Finding]:
+        cursor, pending = await self._reading.atomic([("HGETALL", sub.keys.cursor), ("HGETALL", sub.keys.pending)])
+        return list(check_register(sub, pairs(cursor), pairs(pending), now_ms))
+
+    # -- subscriptions -----------------------------------------------------------------------------------------------
+
+    async def _cursor(self, sub: SubscriptionPlace, now_ms: int) -> list[Finding]:
+        k = sub.keys
+        counts = await self._reading.atomic([("HLEN", k.leases), ("HLEN", k.pending), ("HLEN", k.acks)])
+        leases, pending, acks = (count or 0 for count in counts)
+        is_small = leases <= SMALL and pending <= PAGE and acks <= CHUNKS_MAX
+        facts = await (self._at_once(sub) if is_small else self._in_pages(sub))
+        found = await self._lease_indexes(sub)
+        if facts is not None:
+            found += check_pending(sub, facts.pending)
+            found += check_cursor(sub, facts, now_ms)
+        return found
+
+    async def _at_once(self, sub: SubscriptionPlace) -> CursorFacts:
+        k = sub.keys
+        keys = (k.cursor, k.leases, k.pending, k.acks)
+        cursor, leases, pending, acks, state = await self._reading.atomic(
+            [*(("HGETALL", key) for key in keys), ("HMGET", self._k.state, "start", "next")]
+        )
+        start, following = (int(each) if each and each.isdigit() else 0 for each in state or (None, None))
+        return CursorFacts(pairs(cursor), pairs(leases), pairs(pending), pairs(acks), start, following)
+
+    async def _in_pages(self, sub: SubscriptionPlace) -> CursorFacts | None:
+        k, read = sub.keys, self._reading
+        for _ in range(ATTEMPTS):
+            before = await read.command(self._k.state, "HGETALL", k.cursor)
+            hashes = []
+            for key in (k.leases, k.pending, k.acks):
+                hashes.append({name: value async for page in read.rows(self._k.state, key) for name, value in page})
+            after, state = await read.atomic([("HGETALL", k.cursor), ("HMGET", self._k.state, "start", "next")])
+            if pairs(before) == pairs(after):
+                start, following = (int(each or 0) for each in state or (None, None))
+                leases, pending, acks = hashes
+                return CursorFacts(pairs(after), leases, pending, acks, start, following)
+        return None
+
+    async def _lease_indexes(self, sub: SubscriptionPlace) -> list[Finding]:
+        k, found, seen = sub.keys, list[Finding](), set[bytes]()
+
+        async def compare(names: Sequence[bytes]) -> None:
+            some = [name for name in names if name not in seen]
+            seen.update(some)
+            for at in range(0, len(some), PAGE):
+                part = some[at : at + PAGE]
+                replies = await self._reading.atomic(
+                    [("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part)]
+                )
+                rows, spans, dues = (reply or [None] * len(part) for reply in replies)
+                for name, row, span, due in zip(part, rows, spans, dues, strict=True):
+                    found.extend(check_lease_index(sub, name, row, _score(span), _score(due)))
+
+        async for page in self._reading.fields(self._k.state, k.leases):
+            await compare(page)
+        for key in (k.spans, k.due):
+            async for members in self._reading.members(self._k.state, key):
+                await compare([name for name, _ in members])
+        return found
+
+    async def _incarnation(self, sub: SubscriptionPlace) -> list[Finding]:
+        """The cursors of all partitions carry the word of partition 0."""
+        registered = PartitionKeys(self._reading.store.prefix, self._place.topic, 0)
+        first = registered.sub(unquote(sub.name.decode()))
+        wanted = await self._reading.command(registered.state, "HGET", first.cursor, "incarnation")
+        stored = await self._reading.command(self._k.state, "HGET", sub.keys.cursor, "incarnation")
+        again = await self._reading.command(registered.state, "HGET", first.cursor, "incarnation")
+        if wanted is None or stored is not None or again != wanted:
+            return []  # another word is that of a deleted subscription: it is replaced at its next use
+        repair = edit(
+            [hget(sub.keys.cursor, "incarnation", None)], ("HSET", sub.keys.cursor, "incarnation", wanted)
+        )  # fmt: skip
+        detail = "The cursor has no incarnation; that of partition 0 has one."
+        return [sub.finding("subscription", sub.keys.cursor, "incarnation", detail, repair)]
+
+    async def _pending(self, sub: SubscriptionPlace) -> list[Finding]:
+        """What transactions hold, against their coordinators."""
+        found, name = list[Finding](), unquote(sub.name.decode())
+        async for page in self._reading.rows(self._k.state, sub.keys.pending):
+            held = [
+                Held(TxnId(int(match[1]), int(match[2])), sub.keys.pending, txn, value,
+                     f"pending acknowledgements on {name!r}", subscription=name)
+                for txn, value in page if (match := _TXN.match(txn))
+            ]  # fmt: skip
+            found += await self._held.check(held)
+        return found
+
+
+def _unlisted(sub: SubscriptionPlace, kind: bytes, stored: bytes | None) -> Finding:
+    key = sub.place.keys.subs
+    detail = f"The partition lists the subscription as {kind.decode(errors='replace')!r}; its cursor is {stored!r}."
+    repair = None
+    if stored is not None and stored.decode(errors="replace") in KINDS:
+        repair = edit([hget(key, sub.name, kind)], ("HSET", key, sub.name, stored))
+    return sub.finding("subscription", key, "list", detail, repair)
+
+
+def _score(text: bytes | None) -> int | None:
+    return None if text is None else int(float(text))
