@@ -11,6 +11,7 @@ from redis_ledger.config import Config
 from redis_ledger.store import keys
 from redis_ledger.telemetry import exposition
 from scripts import gen_docs
+from scripts.site_hooks import PAGES
 from tests.tidy.tree import ROOT, files, shown
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -88,6 +89,18 @@ def test_relative_links_lead_somewhere():
                 anchors = {slug(line.lstrip("#")) for line in aim.read_text().splitlines() if line.startswith("#")}
                 dead += [] if anchor in anchors else [f"{shown(page)}: {target}#{anchor}"]
     assert dead == []
+
+
+def test_the_site_has_every_page_that_a_page_links_to():
+    sources = [path for path in files(".md") if shown(path).startswith("docs/")] + [ROOT / path for path in PAGES]
+    linked = {
+        (shown(path), shown((path.parent / target.partition("#")[0]).resolve()))
+        for path in sources
+        for target in (found[1] or "" for found in LINK.finditer(path.read_text()))
+        if target.partition("#")[0].endswith(".md") and "://" not in target
+    }
+    missing = {each for each in linked if not each[1].startswith("docs/") and each[1] not in {*PAGES, "README.md"}}
+    assert not missing, "add it to PAGES in scripts/site_hooks.py, and to the navigation in mkdocs.yml"
 
 
 def test_every_picture_is_on_a_page():
