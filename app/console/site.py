@@ -84,9 +84,10 @@ class Console:
         return answer
 
     async def _visitor(self, scope: Scope, receive: Receive) -> ConsoleRequest:
+        http = HttpRequest(self._services, scope, receive)
         if self._signer is None:
-            self._signer = Signer(await self._services.broker.scram_credentials.secret())
-        return await ConsoleRequest.of(HttpRequest(self._services, scope, receive), self._signer)
+            self._signer = Signer(await http.broker.scram_credentials.secret())
+        return await ConsoleRequest.of(http, self._signer)
 
     async def _route(self, request: ConsoleRequest, path: str, wants_json: bool) -> HttpResponse:
         method = request.http.scope["method"]
@@ -146,7 +147,9 @@ class Console:
         if isinstance(known, Unauthenticated) and request is not None:
             return redirect_to_login(request)
         status = type(known).http_status
-        common = anonymous_frame(self._services.broker.name) if request is None else request.common(None)
+        broker = self._services.broker
+        name = "" if broker is None else broker.name
+        common = anonymous_frame(name) if request is None else request.common(None)
         facts = {
             "status": status,
             "phrase": HTTPStatus(status).phrase,

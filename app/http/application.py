@@ -111,7 +111,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if services.has_broker:
+        if services.broker is not None:
             yield
             return
         assert callable(broker), f"{broker!r} is neither a broker nor a function that opens one"

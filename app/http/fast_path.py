@@ -17,7 +17,7 @@ from redis_ledger.app.http.errors import problem
 from redis_ledger.app.http.operations import Operation, count_unrouted
 from redis_ledger.app.http.origin_check import is_cross_origin, is_rebound
 from redis_ledger.app.http.request import Services
-from redis_ledger.errors import Forbidden
+from redis_ledger.errors import Draining, Forbidden
 
 _PARAMETER = re.compile(r"\\{(\w+)\\}")
 
@@ -34,6 +34,7 @@ def pattern(path: str) -> re.Pattern[str]:
 
 
 _CROSS_ORIGIN = problem(Forbidden("Cross-origin request denied. Send a bearer token to authenticate it."))
+_WITHOUT_BROKER = problem(Draining("This broker is starting or has shut down. Retry, or use another broker."))
 _REBOUND = problem(
     Forbidden(
         "Authentication is disabled, so only localhost or an IP address is accepted as Host. Use one of them, or turn "
@@ -59,8 +60,12 @@ class FastPath:
                 count_unrouted(Forbidden.code)
                 await _CROSS_ORIGIN.send(send)
                 return
-            services = self._services
-            if services.has_broker and not services.broker.security.is_on:
+            broker = self._services.broker
+            if broker is None:
+                count_unrouted(Draining.code)
+                await _WITHOUT_BROKER.send(send)
+                return
+            if not broker.security.is_on:
                 server = scope.get("server")
                 if server and is_rebound(str(server[0]), scope["headers"]):
                     count_unrouted(Forbidden.code)

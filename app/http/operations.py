@@ -209,7 +209,7 @@ class Operation:
         """The response, and the outcome for metrics.  Raises only ClientGone and CancelledError."""
         scope = request.scope
         try:
-            broker = request.services.broker
+            broker = request.broker
             if broker.security.is_on and not self.is_public:
                 request.reauthorize = partial(self._authorizer.authorize, request, parameters)
                 if not self._authorizer.allows_at_once(request, parameters):

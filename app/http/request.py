@@ -87,30 +87,16 @@ def reply(body: msgspec.Struct, status: int = 200) -> HttpResponse:
 
 
 class Services:
-    """The services that endpoints use.  `broker` is available between start-up and shutdown."""
+    """The services that endpoints use.  broker: None before start-up and after shutdown."""
 
     def __init__(self, broker: Broker | None = None) -> None:
-        self._broker = broker
+        self.broker = broker
         self.draining = asyncio.Event()
         self.authenticator = Authenticator()
 
-    @property
-    def has_broker(self) -> bool:
-        return self._broker is not None
-
-    @property
-    def broker(self) -> Broker:
-        if self._broker is None:
-            raise Draining("This broker is starting or has shut down. Retry, or use another broker.")
-        return self._broker
-
-    @broker.setter
-    def broker(self, broker: Broker | None) -> None:
-        self._broker = broker
-
 
 class HttpRequest:
-    """A request.
+    """A request to a broker that has started.
 
     body_bytes     bytes of the body received so far
     decoded_bytes  bytes decoded for the response and charged to the caller's quota
@@ -131,7 +117,9 @@ class HttpRequest:
         "_receive",
         "_request_id",
         "body_bytes",
+        "broker",
         "claim",
+        "config",
         "decoded_bytes",
         "facts",
         "is_own",
@@ -143,7 +131,10 @@ class HttpRequest:
     )
 
     def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
+        assert services.broker is not None, "the fast path refuses requests without a broker"
         self.services = services
+        self.broker: Broker = services.broker
+        self.config: Config = services.broker.config
         self.scope = scope
         self.claim: Claim | None = None
         self.is_own = True
@@ -161,14 +152,6 @@ class HttpRequest:
         self._caller: Caller | None = None
         self._request_id = ""
         self.json_body: Any = None
-
-    @property
-    def broker(self) -> Broker:
-        return self.services.broker
-
-    @property
-    def config(self) -> Config:
-        return self.services.broker.config
 
     @property
     def caller(self) -> Caller:

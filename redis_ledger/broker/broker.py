@@ -127,10 +127,12 @@ class Broker:
             self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config
         )
         batches = ClientBatches(self.delayed, self.decoding, config)
-        self.appends = AppendService(self.catalog, batches, registry, self.producers, self.transactions)
+        self.appends = AppendService(batches, self.producers, self.transactions)
         self.partition_fetch = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
         encoder = RecordEncoder(self.catalog, self.delayed.rule, config)
-        self.records = Records(self.catalog, fetching, encoder, batches, self.appends, self.producers, config, clock)
+        self.records = Records(
+            self.catalog, fetching, encoder, batches, registry, self.producers, self.transactions, config, clock
+        )
         self.recurring = RecurringRecords(self.delayed, self.records, self.transactions)
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, rules, self._execute, self.decoding,

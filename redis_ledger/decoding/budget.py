@@ -40,7 +40,7 @@ class Pace:
 
     async def rest(self) -> None:
         """Lets other tasks run if it is time."""
-        if self.is_over:
+        if perf_counter() - self._began_s > TURN_S:
             await asyncio.sleep(0)
             self._began_s = perf_counter()
 

@@ -96,7 +96,7 @@ async def test_a_repeated_end_changes_nothing(broker):
 
 async def forge(broker, txn, value="forged"):
     """A send that claims to be verified, as a broker that was asleep since it registered would."""
-    registry = broker.appends._registry
+    registry = broker.records._registry
     partition = await broker.catalog.partition("t", 0)
     registry._known[txn] = {Participant("t", partition.topic_id, 0): asyncio.get_running_loop().time()}
     return await broker.records.produce("t", records(value), transaction=txn)

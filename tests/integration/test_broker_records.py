@@ -170,7 +170,7 @@ async def test_concurrent_first_sends_share_one_registration(broker):
     entries = (await broker.coordinators.get(txn)).participants
     assert entries == []
     sends = [asyncio.create_task(broker.records.produce("t", records(str(n)), transaction=txn)) for n in range(50)]
-    while not broker.appends._registry._under_way:
+    while not broker.records._registry._under_way:
         await asyncio.sleep(0)
     sends[0].cancel()
     results = await asyncio.gather(*sends, return_exceptions=True)
@@ -178,4 +178,4 @@ async def test_concurrent_first_sends_share_one_registration(broker):
     assert [r for r in results[1:] if isinstance(r, BaseException)] == []
     await broker.transactions.commit(txn)
     assert sorted(await values_of(broker, "t"), key=int) == [str(n) for n in range(1, 50)]
-    assert broker.appends._registry._under_way == {}
+    assert broker.records._registry._under_way == {}

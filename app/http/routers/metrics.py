@@ -15,8 +15,7 @@ routes = Routes("health")
 @routes.get("/metrics", requires=(DESCRIBE_CLUSTER,), answers={200: str})
 async def show_metrics(request: HttpRequest) -> HttpResponse:
     """Metrics of this broker for Prometheus."""
-    if request.services.has_broker:
-        await asyncio.gather(request.broker.delayed.update_metrics(), request.broker.metrics_collector.show())
+    await asyncio.gather(request.broker.delayed.update_metrics(), request.broker.metrics_collector.show())
     shown = []
     for part in exposition.parts():
         shown.append(part)

@@ -1,8 +1,7 @@
-"""Appends record batches to partitions, for both protocols.
+"""Appends the record batches of Kafka producers.
 
-    Kafka   check ─▶ split by due time ─▶ transaction of (producer id, epoch)? ─▶ append ─▶ future of its offset
-                                              └────── verify and append again ◀── refused: the cached transaction is old
-    REST    encode, or check ─▶ register the partitions with the transaction ─▶ append ─▶ wait for all offsets
+    check ─▶ split by due time ─▶ transaction of (producer id, epoch)? ─▶ append ─▶ future of its offset
+                                      └────── verify and append again ◀── refused: the cached transaction is old
 
 `append_batch` returns as soon as the batch is in the partition's queue, so that a client's requests keep their order
 without waiting for each other.  While a batch is sent again, the batches of its producer behind it wait.
@@ -12,31 +11,23 @@ Source: KIP-98; KIP-890 (the transaction a batch belongs to is verified).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from typing import NamedTuple
 
 from redis_ledger.broker.produce.client_batches import ClientBatches
 from redis_ledger.broker.produce.producer_queues import ProducerQueues
-from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.errors import (
     CorruptBatch,
     InvalidTxnStatus,
-    LedgerError,
-    OutcomeUnknown,
-    TransactionAbortOnly,
     TransactionEnded,
     Unavailable,
-    UnknownPartition,
-    UnknownTopic,
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_errors import GAPS, NotVerified, OtherOpen
 from redis_ledger.ledger.append_request import AppendRequest
-from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.txn.coordinator import Participant
 
@@ -100,64 +91,15 @@ class _TransactionalAppend(NamedTuple):
 class AppendService:
     def __init__(
         self,
-        catalog: Catalog,
         batches: ClientBatches,
-        registry: ParticipantRegistry,
         producers: Producers,
         transactions: Transactions,
     ) -> None:
-        self._catalog, self._batches, self._registry = catalog, batches, registry
-        self._producers, self._transactions = producers, transactions
+        self._batches, self._producers, self._transactions = batches, producers, transactions
         self._loop = asyncio.get_running_loop()
         self._retries: set[asyncio.Task[None]] = set()
         self._queues: ProducerQueues[_QueueKey, _TransactionalAppend] = ProducerQueues(WAITING_MAX, WAITING_BYTES_MAX)
         self._orders = count()
-
-    # -- REST --------------------------------------------------------------------------------------------------------
-
-    async def register(self, txn: TxnId, partitions: Sequence[Partition]) -> None:
-        """Makes the partitions participants of a transaction, before the first append in it."""
-        participants = [Participant(p.topic, p.topic_id, p.number) for p in partitions]
-        await self._registry.register(txn, participants)
-
-    def append(
-        self, partition: Partition, request: AppendRequest, txn: TxnId | None = None
-    ) -> asyncio.Future[Accepted]:
-        """txn: the partition is registered with it.  The future fails as Partition.append's does."""
-        return partition.append(request, txn)
-
-    async def results(
-        self, futures: Sequence[asyncio.Future[Accepted]], topic: str, txn: TxnId | None
-    ) -> list[Accepted]:
-        """Waits for all appends of a call.  Raises the first error after each append has ended.
-
-        If the outcome of an append is unknown, its transaction is aborted: the batch may have been written, and an
-        abort makes sure that it is never visible.
-        """
-        if len(futures) == 1:
-            try:
-                return [await futures[0]]
-            except LedgerError as error:
-                results: list[Accepted | BaseException] = [error]
-        else:
-            results = await asyncio.gather(*futures, return_exceptions=True)
-        accepted = [r for r in results if isinstance(r, Accepted)]
-        errors = [r for r in results if isinstance(r, BaseException)]
-        if not errors:
-            return accepted
-        worst = next((e for e in errors if isinstance(e, OutcomeUnknown)), errors[0])
-        if isinstance(worst, UnknownTopic | UnknownPartition):
-            self._catalog.forget(topic)
-        if isinstance(worst, OutcomeUnknown) and txn is not None:
-            await self._transactions.abort(txn)
-            raise TransactionAbortOnly(
-                f"A reply of Redis was lost, so transaction {txn} was aborted; begin it again.", transaction=str(txn)
-            ) from worst
-        if isinstance(worst, LedgerError) and accepted and txn is None:
-            worst.facts["written_batches"] = len(accepted)  # other partitions of this call did take theirs
-        raise worst
-
-    # -- Kafka -------------------------------------------------------------------------------------------------------
 
     async def append_batch(
         self, partition: Partition, data: memoryview | bytes, source: BatchSource, batch_bytes_max: int

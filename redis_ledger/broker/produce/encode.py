@@ -7,10 +7,10 @@ NewRecord ─▶ partition by key ─▶ batches by size and due times ─▶ Re
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
-from redis_ledger.broker.produce import batching, split_by_due
+from redis_ledger.broker.produce import split_by_due
 from redis_ledger.broker.types import Appended, NewRecord, ProducerSequence
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Pace
@@ -25,6 +25,11 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.split_by_due import DueOf, Split
 from redis_ledger.txn.coordinator import Participant
+
+RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
+DUES_MAX = 250  # due times in one batch
+
+Given = TypeVar("Given")
 
 
 class PreparedBatch(NamedTuple):
@@ -43,12 +48,9 @@ class PreparedRecords(NamedTuple):
     batches: list[PreparedBatch]
 
     @property
-    def partitions(self) -> list[Partition]:
-        return list(dict.fromkeys(batch.partition for batch in self.batches))
-
-    @property
     def participants(self) -> list[Participant]:
-        return [Participant(p.topic, p.topic_id, p.number) for p in self.partitions]
+        partitions = dict.fromkeys(batch.partition for batch in self.batches)
+        return [Participant(p.topic, p.topic_id, p.number) for p in partitions]
 
     def numbered(self, following: dict[Partition, int], first: int = 0) -> PreparedRecords:
         """The same with sequences, so that an append whose reply was lost is repeated.  Only for a caller that writes
@@ -83,9 +85,9 @@ class RecordEncoder:
         for number, some in self._by_partition(entry, records, partition, spread).items():
             await pace.rest()
             where = await self._catalog.partition(entry.name, number)
-            for group in batching.by_bytes(some, where.config.batch_bytes_max):
+            for group in by_bytes(some, where.config.batch_bytes_max):
                 dues = self._due_times(group, where.config)
-                parts = [(group, None)] if dues is None else batching.by_due_times(group, dues)
+                parts = [(group, None)] if dues is None else by_due_times(group, dues)
                 batches += [PreparedBatch(where, part, -1, their_dues) for part, their_dues in parts]
         prepared = PreparedRecords(entry.name, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
@@ -122,6 +124,40 @@ class RecordEncoder:
         due_of = self._rule(config)
         dues = [due_of(r.deliver_at_ms, r.deliver_after_ms) for r in records]
         return None if all(due is None for due in dues) else dues
+
+
+def by_due_times(
+    records: Sequence[Given], dues: Sequence[int | None]
+) -> Iterator[tuple[list[Given], list[int | None] | None]]:
+    """Neighbours with at most DUES_MAX due times, and their due times; None where all of them are due now."""
+    first, seen = 0, set[int]()
+    for at, due in enumerate(dues):
+        if due is not None and due not in seen:
+            if len(seen) == DUES_MAX:
+                yield list(records[first:at]), list(dues[first:at])
+                first, seen = at, set()
+            seen.add(due)
+    yield list(records[first:]), list(dues[first:]) if seen else None
+
+
+def by_bytes(records: list[NewRecord], limit: int) -> list[list[NewRecord]]:
+    """Groups that each fit into one batch of so many bytes.  Raises RequestTooLarge."""
+    groups: list[list[NewRecord]] = [[]]
+    total = 0
+    for record in records:
+        size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+        for name, value in record.headers:
+            size += 8 + len(name) * 4 + len(value or b"")
+        if size > limit - 128:
+            raise RequestTooLarge(
+                f"A record of {size} bytes does not fit into a batch of {limit}; nothing was written."
+            )
+        if groups[-1] and total + size > limit - 128:
+            groups.append([])
+            total = 0
+        groups[-1].append(record)
+        total += size
+    return groups
 
 
 def encode_batch(

@@ -1,7 +1,8 @@
 """The REST use cases of a topic's records: produce records, produce record batches, fetch.
 
+    encode the records, or check the batches ─▶ register the partitions with the transaction ─▶ append ─▶ wait for all
+
 Everything is checked before anything is written.  The batches of a call are appended to all partitions in parallel.
-Inside a transaction the partitions are registered with the coordinator first.
 """
 
 from __future__ import annotations
@@ -11,16 +12,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from redis_ledger.broker.fetch.partition import PartitionFetch
-from redis_ledger.broker.produce.append import AppendService
 from redis_ledger.broker.produce.client_batches import ClientBatches
 from redis_ledger.broker.produce.encode import PreparedRecords, RecordEncoder, appended, encode_batch
+from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.transactions.producers import Producers
+from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence, always
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget, Pace
-from redis_ledger.errors import CorruptBatch, InvalidRequest, InvalidTopicName, TopicForbidden, UnknownTopic
+from redis_ledger.errors import (
+    CorruptBatch,
+    InvalidRequest,
+    InvalidTopicName,
+    LedgerError,
+    OutcomeUnknown,
+    TopicForbidden,
+    TransactionAbortOnly,
+    UnknownPartition,
+    UnknownTopic,
+)
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import AppendRequest, append_request
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
@@ -29,6 +41,7 @@ from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.ledger.reader import ALL_RECORDS
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import BatchHeader, claim, split
+from redis_ledger.txn.coordinator import Participant
 
 
 class Records:
@@ -40,13 +53,14 @@ class Records:
         fetching: PartitionFetch,
         encoder: RecordEncoder,
         batches: ClientBatches,
-        appends: AppendService,
+        registry: ParticipantRegistry,
         producers: Producers,
+        transactions: Transactions,
         config: Config,
         clock: Clock,
     ) -> None:
         self._catalog, self._fetching, self._encoder, self._batches = catalog, fetching, encoder, batches
-        self._appends, self._producers = appends, producers
+        self._registry, self._producers, self._transactions = registry, producers, transactions
         self._config, self._clock = config, clock
 
     async def fetch(
@@ -87,7 +101,7 @@ class Records:
         async def once() -> list[Appended]:
             prepared = await self.prepare(topic, records, partition=partition, producer=producer, may_create=may_create)
             if transaction is not None:
-                await self._appends.register(transaction, prepared.partitions)
+                await self._registry.register(transaction, prepared.participants)
             return await self.append_prepared(prepared, transaction, producer)
 
         return await self._with_current_topic(topic, once)
@@ -116,8 +130,8 @@ class Records:
             await pace.rest()
             request = encode_batch(batch, producer, transaction, now_ms)
             requests.append(request)
-            futures.append(self._appends.append(batch.partition, request, transaction))
-        accepted = await self._appends.results(futures, prepared.topic, transaction)
+            futures.append(batch.partition.append(request, transaction))
+        accepted = await self._results(futures, prepared.topic, transaction)
         results: list[Appended] = []
         for batch, request, each in zip(prepared.batches, requests, accepted, strict=True):
             results += appended(batch, request, each)
@@ -191,19 +205,50 @@ class Records:
         await self.topic(topic, may_create)
         partition = await self._catalog.partition(topic, number)
         if transaction is not None:
-            await self._appends.register(transaction, [partition])
+            await self._registry.register(transaction, [Participant(topic, partition.topic_id, number)])
         futures = []
         for header, view in batches:
             request = append_request(bytes(view), header, owner)
             if transaction is not None:
                 payload = claim(view, transaction.producer_id, 0, header.base_sequence, True)
                 request = request._replace(payload=payload, producer_id=transaction.producer_id, epoch=0)
-            futures.append(self._appends.append(partition, request, transaction))
-        accepted = await self._appends.results(futures, topic, transaction)
+            futures.append(partition.append(request, transaction))
+        accepted = await self._results(futures, topic, transaction)
         return [
             Appended(number, each.base_offset, header.count, each.duplicate)
             for each, (header, _) in zip(accepted, batches, strict=True)
         ]
+
+    async def _results(
+        self, futures: Sequence[asyncio.Future[Accepted]], topic: str, txn: TxnId | None
+    ) -> list[Accepted]:
+        """Waits for all appends of a call.  Raises the first error after each append has ended.
+
+        If the outcome of an append is unknown, its transaction is aborted: the batch may have been written, and an
+        abort makes sure that it is never visible.
+        """
+        if len(futures) == 1:
+            try:
+                return [await futures[0]]
+            except LedgerError as error:
+                results: list[Accepted | BaseException] = [error]
+        else:
+            results = await asyncio.gather(*futures, return_exceptions=True)
+        accepted = [r for r in results if isinstance(r, Accepted)]
+        errors = [r for r in results if isinstance(r, BaseException)]
+        if not errors:
+            return accepted
+        worst = next((e for e in errors if isinstance(e, OutcomeUnknown)), errors[0])
+        if isinstance(worst, UnknownTopic | UnknownPartition):
+            self._catalog.forget(topic)
+        if isinstance(worst, OutcomeUnknown) and txn is not None:
+            await self._transactions.abort(txn)
+            raise TransactionAbortOnly(
+                f"A reply of Redis was lost, so transaction {txn} was aborted; begin it again.", transaction=str(txn)
+            ) from worst
+        if isinstance(worst, LedgerError) and accepted and txn is None:
+            worst.facts["written_batches"] = len(accepted)  # other partitions of this call did take theirs
+        raise worst
 
     async def _with_current_topic(self, topic: str, act: Callable[[], Awaitable[list[Appended]]]) -> list[Appended]:
         """Calls `act`, and calls it once more if the topic in the cache was deleted and created again: nothing was

@@ -11,13 +11,17 @@ from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.app.http.operations import LoggedRequest
 from redis_ledger.app.http.request import HttpRequest, Services
 from redis_ledger.auth.acl import Caller
+from redis_ledger.config import Config
 from redis_ledger.kafka import in_flight
 from redis_ledger.kafka.request_context import Peer
 from redis_ledger.kafka.request_context import RequestContext as KafkaCall
 
+BROKER: Any = SimpleNamespace(config=Config())
+
 
 def asked(operation: str, parameters: dict[str, str], *, body: Any = None, principal: str = "") -> dict[str, str]:
-    call = HttpRequest(Services(), {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}, SimpleNamespace())  # type: ignore[arg-type]
+    scope: Any = {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}
+    call = HttpRequest(Services(BROKER), scope, BROKER)
     call.json_body = body
     if principal:
         call._caller = Caller(principal, "h")

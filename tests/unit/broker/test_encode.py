@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker.produce.batching import DUES_MAX, by_due_times
+from redis_ledger.broker.produce.encode import DUES_MAX, by_due_times
 from redis_ledger.broker.produce.split_by_due import BATCH_DUES_MAX, check_due_times
 from redis_ledger.errors import RequestTooLarge
 from redis_ledger.records.split_by_due import Later
