@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import subprocess
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Script, Store
-from tests.support.reaper import ends_with_us
-from tests.support.redis_servers import Server, binary, free_port, redis_server
+from tests.support.redis_servers import Server, free_port, redis_server
+from tests.support.sentinels import sentinel
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
@@ -25,45 +20,8 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Script, "all", lambda: (PUSH,))
 
 
-class Sentinel(Server):
-    def start(self) -> None:
-        """The settings are in a file: a sentinel insists on one, and writes to it."""
-        self._process = subprocess.Popen(
-            [binary(), str(self.folder / "sentinel.conf"), "--sentinel"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        ends_with_us(self._process)
-
-
-@contextlib.contextmanager
-def sentinel(primary: Server) -> Iterator[Sentinel]:
-    with tempfile.TemporaryDirectory(prefix="rl-") as folder:
-        server = Sentinel(Path(folder))
-        (server.folder / "sentinel.conf").write_text(
-            f"port {server.port}\nbind 127.0.0.1\ndir {folder}\n"
-            f"sentinel monitor mine 127.0.0.1 {primary.port} 1\n"
-            "sentinel down-after-milliseconds mine 1000\nsentinel failover-timeout mine 2000\n"
-        )
-        server.start()
-        try:
-            yield server
-        finally:
-            server.kill()
-
-
-async def until_it_answers(server: Sentinel) -> None:
-    async with asyncio.timeout(5):
-        while True:
-            with contextlib.suppress(OSError):
-                if server.ask("PING") == b"PONG":
-                    return
-            await asyncio.sleep(0.02)
-
-
 async def test_the_primary_is_found_through_the_first_sentinel_that_answers(redis: Server, prefix):
     with sentinel(redis) as watcher:
-        await until_it_answers(watcher)
         store = await Store.open(f"redis+sentinel://127.0.0.1:{free_port()},127.0.0.1:{watcher.port}/mine")
         assert (await store.node_info())[0].address == f"127.0.0.1:{redis.port}"
         await store.close()
@@ -106,6 +64,5 @@ async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_
 
 async def test_an_unknown_sentinel_primary_is_reported_in_one_sentence(prefix):
     with redis_server() as primary, sentinel(primary) as watcher:
-        await until_it_answers(watcher)
         with pytest.raises(StoreUnavailable, match="does not know 'other'"):
             await Store.open(f"redis+sentinel://127.0.0.1:{watcher.port}/other", prefix=prefix, retry_ms=200)

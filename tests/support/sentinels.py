@@ -1,0 +1,67 @@
+"""A real Sentinel beside the servers of redis_servers.py."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.reaper import ends_with_us
+from tests.support.redis_servers import READY_S_MAX, Server, binary
+
+SERVICE = "mine"
+
+
+class Sentinel(Server):
+    """url: of a store that follows the primary."""
+
+    def start(self) -> None:
+        """The settings are in a file: a sentinel insists on one, and writes to it."""
+        self.url = f"redis+sentinel://127.0.0.1:{self.port}/{SERVICE}"
+        self._process = subprocess.Popen(
+            [binary(), str(self.folder / "sentinel.conf"), "--sentinel"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        ends_with_us(self._process)
+        until = time.monotonic() + READY_S_MAX
+        while not self._is_ready():
+            assert time.monotonic() < until, "the sentinel did not start"
+            time.sleep(0.02)
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(OSError):
+            return self.ask("PING") == b"PONG"
+        return False
+
+    def wait_for_replicas(self, count: int, *, patience_s: float = 15.0) -> None:
+        """Until it knows so many replicas, which it learns from the primary every ten seconds."""
+        until = time.monotonic() + patience_s
+        while len(self.known_replicas()) < count:
+            assert time.monotonic() < until, "the sentinel did not find the replicas"
+            time.sleep(0.1)
+
+    def known_replicas(self) -> list[object]:
+        replicas = self.ask("SENTINEL", "REPLICAS", SERVICE)
+        return replicas if isinstance(replicas, list) else []
+
+
+@contextlib.contextmanager
+def sentinel(primary: Server, *, down_after_ms: int = 1_000) -> Iterator[Sentinel]:
+    """A sentinel that watches the primary and promotes a replica by itself."""
+    with tempfile.TemporaryDirectory(prefix="rl-") as folder:
+        server = Sentinel(Path(folder))
+        (server.folder / "sentinel.conf").write_text(
+            f"port {server.port}\nbind 127.0.0.1\ndir {folder}\n"
+            f"sentinel monitor {SERVICE} 127.0.0.1 {primary.port} 1\n"
+            f"sentinel down-after-milliseconds {SERVICE} {down_after_ms}\n"
+            f"sentinel failover-timeout {SERVICE} 2000\n"
+        )
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
