@@ -198,7 +198,7 @@ async def _topic(
     await _scheduled(broker, found)
     if not found.held:  # an open transaction blocks at least its own records
         return found, []
-    holding = await broker.topics.holding(topic.name)
+    holding = await broker.topics.open_transactions(topic.name)
     found.open_transactions = len(holding)
     first: dict[int, str] = {}
     for each in holding:

@@ -44,7 +44,7 @@ async def diagnose(context: PageContext, stats: SubscriptionStats, consumers: in
     held = {s.partition: s.end_offset - s.stable_offset for s in states if s.stable_offset < s.end_offset}
     holders = []
     seen: set[int] = set()
-    for each in await context.broker.topics.holding(stats.topic):
+    for each in await context.broker.topics.open_transactions(stats.topic):
         if each.partition not in held or each.partition in seen:
             continue
         seen.add(each.partition)

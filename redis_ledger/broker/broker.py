@@ -214,7 +214,7 @@ class Broker:
         """key: a transaction id or a transactional id."""
         try:
             if isinstance(key, str):
-                return (await self.producers.standing(key)).started_ms > 0
+                return (await self.producers.describe_transaction(key)).started_ms > 0
             return not isinstance(key, TxnId) or (await self.transactions.get(key)).status == "open"
         except TransactionError:
             return False

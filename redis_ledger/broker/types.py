@@ -38,7 +38,7 @@ class ProducerSequence(NamedTuple):
     owner: str = ""
 
 
-class Placed(NamedTuple):
+class ScheduledRef(NamedTuple):
     """A delayed record that has been scheduled."""
 
     id: ScheduledId
@@ -53,7 +53,7 @@ class Appended(NamedTuple):
     base_offset: int
     records: int
     duplicate: bool = False  # the batch was in the log already; this is where
-    scheduled: Sequence[Placed] = ()
+    scheduled: Sequence[ScheduledRef] = ()
 
 
 class Scheduled(NamedTuple):
@@ -141,7 +141,7 @@ class PartitionProducer(NamedTuple):
     first_offset: int | None
 
 
-class Holding(NamedTuple):
+class OpenTransaction(NamedTuple):
     """An open transaction on a partition; readers of committed records wait at the lowest first_offset."""
 
     partition: int

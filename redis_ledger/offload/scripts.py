@@ -54,7 +54,7 @@ class OffloadScripts:
     def __init__(self, store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> None:
         self._store, self._keys, self._topic, self._topic_id = store, keys, topic, topic_id
 
-    async def standing(self) -> OffloadState:
+    async def state(self) -> OffloadState:
         """From one atomic read.  Cost: O(segments)."""
         _, *state, rows = await self._call(READ, 0)
         start, stable, offloaded, ledger = map(int, state)

@@ -41,29 +41,29 @@ async def log_of(broker: Broker) -> tuple[list[LogEntry], set[int]]:
     return entries, there
 
 
-async def standing_of(broker: Broker) -> OffloadState:
-    [standing] = (await broker.offload.page(TOPIC)).standings
-    return standing
+async def state_of(broker: Broker) -> OffloadState:
+    [state] = (await broker.offload.page(TOPIC)).states
+    return state
 
 
 async def is_whole(broker: Broker, case: Case) -> None:
     """Nothing is in neither place, and what is published is there."""
-    standing, home = await standing_of(broker), open_home(case.home)
-    segments = standing.manifest.segments
+    state, home = await state_of(broker), open_home(case.home)
+    segments = state.manifest.segments
     entries, there = await log_of(broker)
-    assert not segments or (is_chain(segments, segments[0].first) and segments[-1].end == standing.offloaded_offset), (
+    assert not segments or (is_chain(segments, segments[0].first) and segments[-1].end == state.offloaded_offset), (
         case.n
     )
     # What lies below the log start is forgotten by retention meanwhile, and its file is deleted then
-    needed = [segment for segment in segments if segment.end > standing.start]
+    needed = [segment for segment in segments if segment.end > state.start]
     assert all(home.size(segment.file) == segment.bytes for segment in needed), case.n
     for entry in entries:
         if entry.ledger not in there:
-            assert entry.last_offset < standing.offloaded_offset, (case.n, entry)
-            assert standing.manifest.holding(entry.base_offset) is not None, (case.n, entry)
-    if standing.plan is not None:
-        assert is_chain(standing.plan.stretches, standing.offloaded_offset), case.n
-        assert standing.plan.stretches[-1].end <= standing.stable, case.n
+            assert entry.last_offset < state.offloaded_offset, (case.n, entry)
+            assert state.manifest.holding(entry.base_offset) is not None, (case.n, entry)
+    if state.plan is not None:
+        assert is_chain(state.plan.stretches, state.offloaded_offset), case.n
+        assert state.plan.stretches[-1].end <= state.stable, case.n
 
 
 async def gone_on_with(case: Case, report: StepsReport) -> None:
@@ -79,13 +79,13 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
         await (await broker.catalog.partition(TOPIC, 0)).trim(retention_ms=-1, retention_bytes=-1)
         # Then all that is in the log is in Parquet, once, and Redis has nothing but the ledger that is open
         await is_whole(broker, case)
-        standing = await standing_of(broker)
+        state = await state_of(broker)
         entries, there = await log_of(broker)
-        assert (standing.start, standing.offloaded_offset, standing.plan) == (3, standing.stable, None), case.n
+        assert (state.start, state.offloaded_offset, state.plan) == (3, state.stable, None), case.n
         assert len(there) == 1, case.n
         found = [
             (row.offset, row.value)
-            for segment in standing.manifest.segments
+            for segment in state.manifest.segments
             for batch in read_groups(open_home(case.home), segment, segment.first, segment.end)
             for row in rows_of(batch)
         ]

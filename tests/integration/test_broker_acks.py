@@ -239,10 +239,10 @@ async def test_single_and_cumulative_acks_of_two_transactions_conflict(pair, cum
         with pytest.raises(TransactionConflict):
             await ack_upto(first, 3, loser)
     await (first.transactions.commit if commit else first.transactions.abort)(winner)
-    standing = await cursor(second, "x")
-    assert standing.pending == 0
+    cursor_stats = await cursor(second, "x")
+    assert cursor_stats.pending == 0
     acknowledged = (4 if cumulative_first else 1) if commit else 0
-    assert standing.backlog == 6 - acknowledged
+    assert cursor_stats.backlog == 6 - acknowledged
     await second.subscriptions.nack("t", "x", "c1", None)
     gone = set(range(4)) if cumulative_first else {2}
     left = set(range(6)) - (gone if commit else set())
@@ -285,8 +285,8 @@ async def test_a_transactional_ack_counts_when_it_is_committed(broker, commit, u
     await filled(broker, 50)
     txn = await begun(broker)
     await ack(broker, range(25), txn)
-    standing = await cursor(broker)
-    assert (standing.leased, standing.pending, standing.backlog) == (25, 25, 50)
+    cursor_stats = await cursor(broker)
+    assert (cursor_stats.leased, cursor_stats.pending, cursor_stats.backlog) == (25, 25, 50)
     await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
     assert (await cursor(broker)).backlog == unacked
 
@@ -298,8 +298,8 @@ async def test_a_refused_list_leaves_none_of_its_messages_pending(pair):
     await ack(first, [1], await begun(first))
     with pytest.raises(TransactionConflict):
         await ack(first, [0, 1, 2], await begun(first))
-    standing = await cursor(second)
-    assert (standing.leased, standing.pending) == (2, 1)
+    cursor_stats = await cursor(second)
+    assert (cursor_stats.leased, cursor_stats.pending) == (2, 1)
     assert await ack(second, [0, 2], await begun(second)) == 2
 
 
@@ -311,8 +311,8 @@ async def test_a_seek_drops_pending_acks_and_their_end_changes_nothing(broker, c
     await ack(broker, [0, 1], txn)
     await broker.subscriptions.seek("t", "s", to="latest")
     await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    standing = await cursor(broker)
-    assert (standing.mark_delete, standing.pending, standing.backlog) == (standing.end, 0, 0)
+    cursor_stats = await cursor(broker)
+    assert (cursor_stats.mark_delete, cursor_stats.pending, cursor_stats.backlog) == (cursor_stats.end, 0, 0)
     assert await offsets(broker) == []
     await broker.subscriptions.seek("t", "s", offsets={0: 1})
     assert await offsets(broker) == [1, 2]

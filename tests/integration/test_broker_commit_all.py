@@ -180,7 +180,7 @@ async def test_a_number_outlives_the_outcomes_and_is_forgotten_when_long_unused(
         await broker.maintenance.expire_transactional_ids()
         assert await broker.transactions.together.number("job") == 2
         assert await broker.transactions.together.number("weird: {name} =*\n") == 5
-        assert len(await broker.producers.standings()) == 1
+        assert len(await broker.producers.list_transactions()) == 1
         # When it has not been used for longer than transactional ids are kept
         keys = CoordinatorKeys(prefix, 0)
         await broker.store.command("HSET", keys.ids, "=job", "2 1", key=keys.state)

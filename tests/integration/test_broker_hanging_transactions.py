@@ -76,7 +76,7 @@ async def test_a_lost_transaction_of_a_kafka_client_is_aborted_under_its_produce
         await lose(broker, txn)
         clock.advance(OLD_MS)
         await broker.hanging.look()
-        assert await broker.topics.holding("t") == []
+        assert await broker.topics.open_transactions("t") == []
         # Its successor is not held up
         successor = await Transactional(client, "pay", version).init(TIMEOUT_MS)
         assert await successor.send("t", "new") == 0
@@ -120,7 +120,7 @@ async def test_a_transaction_that_has_ended_is_ended_the_same_way_where_its_end_
     clock.advance(OLD_MS)
     await broker.hanging.look()
     assert await values_of(broker, "t") == seen
-    assert await broker.topics.holding("t") == []
+    assert await broker.topics.open_transactions("t") == []
 
 
 async def test_a_transaction_that_its_coordinator_has_is_left_alone_however_old_it_is(broker, clock):
@@ -158,6 +158,6 @@ async def test_a_round_looks_at_some_partitions_and_the_next_one_goes_on_behind_
     left = []
     for _ in range(4):  # there are five partitions at most: a topic of ours is among them
         await broker.hanging.look()
-        left.append(len(await broker.topics.holding("wide")))
+        left.append(len(await broker.topics.open_transactions("wide")))
     assert 0 < left[0] < 3
     assert left[-1] == 0

@@ -299,10 +299,10 @@ async def test_a_decision_is_not_carried_out_while_any_participant_fails(redis_u
         trouble = Trouble(broker.store)
         trouble.lost = {f"{{wide:{number}}}" for number in lost}
         with pytest.raises(StoreUnavailable):
-            await broker.transactions.carry(decision)
+            await broker.transactions.apply(decision)
         trouble.lost.clear()
         assert await visible(broker, "wide") == {number: [str(number)] for number in range(3) if number not in lost}
-        await broker.transactions.carry(decision)
+        await broker.transactions.apply(decision)
         assert await visible(broker, "wide") == {number: [str(number)] for number in range(3)}
 
 

@@ -87,8 +87,8 @@ async def test_a_subscription_lives_from_creation_to_deletion(on):
     assert await on.pending_ack("s/1", "a consumer", T1, [Range(4, 4)]) == 1
     assert await on.nack("s/1", "a consumer", [Range(5, 5)], now_ms=NOW, delay_ms=7) == 1
     assert await on.nack("s/1", "a consumer", [], now_ms=NOW) == 0
-    standing = await on.stats("s/1")
-    assert standing == scripts.CursorState(
+    state = await on.stats("s/1")
+    assert state == scripts.CursorState(
         "shared", 1, 6, 10, 2, 1, 1, 7, True, 6, 0, "", 0, NOW, NOW + 7
     )  # fmt: skip
     assert await on.nack("s/1", "a consumer", None, now_ms=NOW) == 1
@@ -110,8 +110,8 @@ async def test_an_exclusive_subscription_tells_who_has_it(on):
     assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5) == 2
     with pytest.raises(TransactionConflict):
         await on.pending_ack_cumulative("s", "größer {1}", T2, 4)
-    standing = await on.stats("s")
-    assert (standing.kind, standing.consumer, standing.consumer_until_ms) == ("exclusive", "größer {1}", NOW + 10_000)
+    state = await on.stats("s")
+    assert (state.kind, state.consumer, state.consumer_until_ms) == ("exclusive", "größer {1}", NOW + 10_000)
     with pytest.raises(ConsumerBusy, match="größer") as busy:
         await on.claim("s", "another", **session)
     assert busy.value.facts == {"consumer": "größer {1}", "retry_after_ms": 10_000}

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.types import NewRecord, Placed
+from redis_ledger.broker.types import NewRecord, ScheduledRef
 from redis_ledger.errors import AlreadyCancelled
 from redis_ledger.ids import ScheduledId
 from tests.support.broker import eventually, one, receive_values, values_of
@@ -22,14 +22,14 @@ async def broker(redis_url, prefix):
         yield broker
 
 
-async def schedule(broker: Broker, *values: str, in_ms: int = FAR_MS, **more) -> list[Placed]:
+async def schedule(broker: Broker, *values: str, in_ms: int = FAR_MS, **more) -> list[ScheduledRef]:
     """Each a second later than the one before."""
     now = broker.delayed.now_ms()
     records = [NewRecord(None, v.encode(), deliver_at_ms=now + in_ms + 1000 * i) for i, v in enumerate(values)]
     return [placed for appended in await broker.records.produce("t", records, **more) for placed in appended.scheduled]
 
 
-async def soon(broker: Broker, *some: Placed) -> None:
+async def soon(broker: Broker, *some: ScheduledRef) -> None:
     for placed in some:
         await broker.delayed.reschedule("t", placed.id, deliver_after_ms=30)
 

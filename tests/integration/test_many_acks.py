@@ -32,7 +32,7 @@ async def holding(broker: Broker, ids: list[MessageId]) -> TxnId:
     return txn
 
 
-async def standing(broker: Broker) -> Any:
+async def cursor_stats(broker: Broker) -> Any:
     (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors
     return cursor
 
@@ -42,9 +42,9 @@ async def test_the_end_settles_all_of_it_before_it_is_answered(redis_url, prefix
     async with one(redis_url, prefix) as broker:
         ids = await received(broker)
         txn = await holding(broker, ids)
-        assert (await standing(broker)).pending == COUNT // 2
+        assert (await cursor_stats(broker)).pending == COUNT // 2
         await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-        assert (await standing(broker)).pending == 0
+        assert (await cursor_stats(broker)).pending == 0
         await broker.subscriptions.ack("t", "s", "c1", ids[1::2])
         back: list[MessageId] = []
         while some := await broker.subscriptions.receive("t", "s", "c2", max_records=COUNT):
@@ -71,9 +71,9 @@ async def test_another_broker_settles_what_one_has_left(redis_url, prefix, monke
         ending.cancel()
         await vanish(first)
         assert await eventually(lambda: live_transactions(second), 0, within_s=5) == 0
-        assert (await standing(second)).pending == 0
+        assert (await cursor_stats(second)).pending == 0
         await second.subscriptions.ack("t", "s", "c1", ids[1::2])
-        assert (await standing(second)).mark_delete == COUNT
+        assert (await cursor_stats(second)).mark_delete == COUNT
 
 
 def _async(value: Any) -> Any:
@@ -90,7 +90,7 @@ async def test_a_list_is_refused_as_a_whole_before_its_first_page(redis_url, pre
         await broker.subscriptions.receive("t", "s", "c2")
         with pytest.raises(Exception, match="is leased to consumer 'c2'"):
             await broker.subscriptions.ack("t", "s", "c1", ids[::2])
-        assert ((await standing(broker)).leased, (await standing(broker)).acked_ahead) == (COUNT, 0)
+        assert ((await cursor_stats(broker)).leased, (await cursor_stats(broker)).acked_ahead) == (COUNT, 0)
 
 
 async def test_regions_that_an_earlier_release_has_left_are_settled_as_their_transaction_ended(redis_url, prefix):
@@ -105,10 +105,10 @@ async def test_regions_that_an_earlier_release_has_left_are_settled_as_their_tra
         row = await broker.store.command("HGET", pending, str(txn), key=state)
         await broker.store.command("HSET", pending, str(txn), b"I " + row.rpartition(b" ")[2], key=state)
         await broker.transactions.commit(txn)
-        assert (await standing(broker)).pending > 0
+        assert (await cursor_stats(broker)).pending > 0
         clock.advance(broker.config.max_transaction_timeout_ms + 120_000)
         for _ in range(3):
             await broker.hanging.look()
-        assert (await standing(broker)).pending == 0
+        assert (await cursor_stats(broker)).pending == 0
         await broker.subscriptions.ack("t", "s", "c1", ids[1::2])
-        assert (await standing(broker)).mark_delete == COUNT
+        assert (await cursor_stats(broker)).mark_delete == COUNT

@@ -65,7 +65,7 @@ async def test_a_plan_stops_at_an_open_transaction_and_goes_on_when_it_has_ended
     await broker.transactions.abort(txn)
     await world.offload()
     # Then what was aborted is in no file
-    found = await world.standing()
+    found = await world.offload_state()
     assert [(s.first, s.end, s.records) for s in found.segments] == [(0, 1, 1), (1, 5, 1)]
     assert found.offloaded_offset == found.stable_offset == 5
 
@@ -76,7 +76,7 @@ async def test_a_stretch_without_a_committed_record_has_no_file(world):
     await world.broker.transactions.abort(txn)
     published = await world.offload()
     assert (published.offloaded_offset, published.ledgers_dropped) == (2, 1)
-    [segment] = (await world.standing()).segments
+    [segment] = (await world.offload_state()).segments
     assert (segment.file, segment.records, segment.bytes) == ("", 0, 0)
     assert not world.home.exists()
 
@@ -148,7 +148,7 @@ async def test_a_plan_of_which_nothing_is_left_makes_room_for_another(world, bel
     found = await world.plan(seal=True)
     assert (found == plan) is is_kept
     assert edges(found) == ([(0, 4)] if is_kept else [(below, 6)])
-    assert (await world.standing()).plan == found
+    assert (await world.offload_state()).plan == found
 
 
 async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothing_else(world):
@@ -156,7 +156,7 @@ async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothi
     await world.plan(seal=True)
     await world.broker.topics.delete_records(TOPIC, 0, 1)
     assert await world.client.offload.plan(TOPIC, 0) is None
-    assert (await world.standing()).plan is None
+    assert (await world.offload_state()).plan is None
 
 
 async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, prefix, world):
@@ -178,7 +178,7 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
     # When the job requests it, then it gets an error and nothing has changed
     with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
         await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=meant)
-    assert (await world.standing()).plan is None
+    assert (await world.offload_state()).plan is None
     assert await world.ledgers() == [1]
     # And for the new one there is a plan
     assert edges(await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]

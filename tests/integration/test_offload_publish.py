@@ -44,7 +44,7 @@ async def test_published_history_leaves_redis_and_the_log_stays(world):
     [cursor] = (await world.client.subscriptions.stats(TOPIC, "billing")).cursors
     assert (cursor.read, cursor.backlog) == (0, 4)
     # and the manifest names the file, of the records that were there
-    shown = await world.standing()
+    shown = await world.offload_state()
     assert (shown.version, shown.plan, shown.segments) == (1, None, segments)
     assert (world.home / segments[0].file).stat().st_size == segments[0].bytes
     assert segments[0].records == 3
@@ -57,15 +57,15 @@ async def test_publishing_again_answers_as_before(world):
     assert (await world.client.offload.publish(TOPIC, 0, plan, segments)).offloaded_offset == 2
     again = await world.client.offload.publish(TOPIC, 0, plan, segments)
     assert (again.offloaded_offset, again.ledgers_dropped) == (2, 0)
-    assert (await world.standing()).version == 1
+    assert (await world.offload_state()).version == 1
 
 
 async def refused(world: OffloadTopic, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
     """Why; and that nothing has changed."""
-    before = await world.standing()
+    before = await world.offload_state()
     with pytest.raises(error) as raised:
         await world.client.offload.publish(TOPIC, 0, plan, segments)
-    assert await world.standing() == before
+    assert await world.offload_state() == before
     return raised.value.detail
 
 
@@ -133,7 +133,7 @@ async def three(world: OffloadTopic) -> OffloadedPartition:
     for values in ("ab", "cd", "ef"):
         await world.produce(*values)
         await world.offload()
-    return await world.standing()
+    return await world.offload_state()
 
 
 async def compacted(world: OffloadTopic, first: int, end: int, kept: range) -> Segment:
@@ -150,12 +150,12 @@ async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
     await world.offload()
     await world.produce(*"ef")
     await world.offload()
-    before = await world.standing()
+    before = await world.offload_state()
     # When it takes its place
     swapped = await world.swap(before.version, [0], [smaller])
     # Then the manifest has it, and the unused file is reported
     assert (swapped.version, swapped.files) == (3, [before.segments[0].file])
-    after = await world.standing()
+    after = await world.offload_state()
     assert (after.segments, after.offloaded_offset) == ([smaller, before.segments[1]], 6)
     # and who has decided by an older manifest has to decide anew
     with pytest.raises(errors.ManifestChanged, match="is of version 3, not 2"):
@@ -169,10 +169,10 @@ async def test_a_segment_whose_file_is_not_there_is_not_swapped_in(world):
     smaller = await compacted(world, 0, 2, range(1))
     await world.offload()
     (world.home / smaller.file).unlink()
-    before = await world.standing()
+    before = await world.offload_state()
     with pytest.raises(errors.SegmentMismatch, match="is not in"):
         await world.swap(before.version, [0], [smaller])
-    assert await world.standing() == before
+    assert await world.offload_state() == before
 
 
 async def test_segments_below_the_log_start_are_forgotten(world):
@@ -187,7 +187,7 @@ async def test_segments_below_the_log_start_are_forgotten(world):
     files = [segment.file for segment in before.segments]
     assert await world.client.offload.forget(TOPIC, 0) == files[:2]
     assert await world.client.offload.forget(TOPIC, 0) == []
-    after = await world.standing()
+    after = await world.offload_state()
     assert (after.segments, after.version, after.offloaded_offset) == (before.segments[2:], 4, 6)
 
 
@@ -212,7 +212,7 @@ async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
     await world.client.topics.create(TOPIC, 1)
     # Then the new one has no history; the files are left
     assert kept == []
-    fresh = await world.standing()
+    fresh = await world.offload_state()
     assert (fresh.version, fresh.segments, fresh.plan, fresh.offloaded_offset) == (0, [], None, 0)
     assert all((world.home / segment.file).exists() for segment in before.segments)
 
@@ -221,12 +221,12 @@ async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_i
     # Given one that was deleted after the swap was planned, and another that looks the same
     await world.produce("a", "b")
     await world.offload()
-    meant, before = await world.topic_id(), await world.standing()
+    meant, before = await world.topic_id(), await world.offload_state()
     await world.client.topics.delete(TOPIC)
     await world.client.topics.create(TOPIC, 1)
     await world.produce("c", "d")
     await world.offload()
-    after = await world.standing()
+    after = await world.offload_state()
     assert (after.version, after.offloaded_offset, after.segments[0].first) == (
         before.version,
         2,
@@ -238,7 +238,7 @@ async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_i
         await world.client.offload.swap(TOPIC, 0, before.version, [0], [nothing], topic_id=meant)
     with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
         await world.client.offload.forget(TOPIC, 0, topic_id=meant)
-    assert await world.standing() == after
+    assert await world.offload_state() == after
     assert [row.value for row in await world.rows(0, 2)] == [b"c", b"d"]
 
 

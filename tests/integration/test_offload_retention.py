@@ -30,7 +30,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
             await world.offload()
             world.clock.advance(DAY_MS)
         await world.produce("j", "k")
-        assert [(s.first, s.end) for s in (await world.standing()).segments] == [(0, 3), (3, 6), (6, 9)]
+        assert [(s.first, s.end) for s in (await world.offload_state()).segments] == [(0, 3), (3, 6), (6, 9)]
         yield world
 
 
@@ -38,7 +38,7 @@ async def left(world: OffloadTopic) -> tuple[int, list[int], int]:
     """The log start, the segments, and the number of files."""
     await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))
-    segments = (await world.standing()).segments
+    segments = (await world.offload_state()).segments
     assert sorted(str(file.relative_to(world.home)) for file in files) == sorted(s.file for s in segments)
     return (await world.state()).start_offset, [segment.first for segment in segments], len(files)
 
@@ -110,7 +110,7 @@ async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redi
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     async with one(redis_url, prefix, clock=world.clock, offload_home="") as other:
         await other.maintenance.retain()
-    assert [segment.first for segment in (await world.standing()).segments] == [6]
+    assert [segment.first for segment in (await world.offload_state()).segments] == [6]
     assert len(list(world.home.rglob("*.parquet"))) == 3
 
 
@@ -123,7 +123,7 @@ async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_g
     await world.broker.topics.create("zebra", settings={"retention_bytes": 0})
     await world.broker.records.produce("zebra", records("x"))
     await world.broker.maintenance.retain()
-    assert [segment.first for segment in (await world.standing()).segments] == [6]
+    assert [segment.first for segment in (await world.offload_state()).segments] == [6]
     assert (await world.broker.topics.head("zebra", 0)).start_offset == 1
 
 
@@ -151,7 +151,7 @@ async def test_what_is_published_below_the_log_start_is_forgotten_though_that_do
     await world.broker.maintenance.retain()
     # When it publishes them all the same
     await world.client.offload.publish(TOPIC, 0, plan, segments)
-    assert [segment.first for segment in (await world.standing()).segments] == [9]
+    assert [segment.first for segment in (await world.offload_state()).segments] == [9]
     # Then the next retention forgets them
     assert await left(world) == (11, [], 0)
 
@@ -161,7 +161,7 @@ async def test_offloading_goes_on_where_the_log_start_has_passed_all_that_was_of
     assert await left(world) == (10, [], 0)
     await world.produce("l")
     await world.offload()
-    assert (await world.standing()).segments[-1].end == 12
+    assert (await world.offload_state()).segments[-1].end == 12
     assert [message.text() async for message in world.client.read(TOPIC)] == ["k", "l"]
     await world.broker.topics.delete_records(TOPIC, 0, None)
     assert (await left(world))[1:] == ([], 0)

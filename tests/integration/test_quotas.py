@@ -176,7 +176,7 @@ async def test_a_transaction_that_begins_with_a_group_s_offsets_is_counted(broke
         asked = in_txn.TxnOffsetCommitRequest("b", "g", who.producer_id, who.producer_epoch, topics=[offsets])
         answer = await client.ask(asked, 5)
         assert answer.topics[0].partitions[0].error_code == COORDINATOR_LOADING
-        assert [standing.state for standing in await broker.producers.standings() if standing.started_ms] == ["Ongoing"]
+        assert [each.state for each in await broker.producers.list_transactions() if each.started_ms] == ["Ongoing"]
 
 
 async def test_repeated_failed_attempts_cause_no_repeated_reads(broker, monkeypatch):

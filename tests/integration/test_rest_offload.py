@@ -139,7 +139,7 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_
                 assert plan is not None
                 assert await client.offload.abandon(TOPIC, 0, plan) == [plan.stretches[0].file]
             assert len([url for url in network.lost if "/cold:" in url]) == 5
-            assert (await world.standing()).version == 3
+            assert (await world.offload_state()).version == 3
 
 
 async def test_threads_have_the_same_calls(redis_url, prefix, tmp_path):

@@ -55,7 +55,7 @@ def test_nothing_aborted_comes_out_and_nothing_else_is_lost(log):
     wanted = behind_an_old_one(log)
     sub = Subscription(log)
     assert all_of(sub)[0] == wanted
-    assert sub.placed().leases.keys() == set(wanted)
+    assert sub.content().leases.keys() == set(wanted)
 
 
 def test_a_walk_leaves_checkpoints_and_the_next_reader_needs_none(log):
@@ -79,10 +79,10 @@ def test_a_call_during_a_walk_gives_nothing_and_says_that_there_is_more(log):
     sub = Subscription(log)
     sub.receive()
     assert str(walk_of(log)).startswith("walk ")
-    before = sub.placed()
+    before = sub.content()
     status, mark, read, _, more, _ = sub.receive_raw("c1")
     assert (status, mark, read, more) == (Status.OK, before.mark, before.read, 1)
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_a_walk_that_one_has_begun_another_subscription_goes_on_with(log):
@@ -101,7 +101,7 @@ def test_what_is_aborted_during_a_walk_stays_out(log):
     log.end("8", commit=False)
     log.end("7", commit=False)
     wanted.append(log.append())
-    assert sorted(set(all_of(sub)[0]) | set(sub.placed().leases)) == wanted
+    assert sorted(set(all_of(sub)[0]) | set(sub.content().leases)) == wanted
 
 
 def test_an_old_transaction_that_aborts_stays_out_whatever_lies_within(log):

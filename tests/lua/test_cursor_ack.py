@@ -15,28 +15,28 @@ def test_acks_in_order_move_the_mark_and_set_no_bit(log, sub):
     assert sub.ack([0, 1, 2]) == [Status.OK, 3, 3]
     assert log.client.hlen(sub.keys.acks) == 1  # the sentinel
     assert sub.ack(range(3, 10)) == [Status.OK, 7, 10]
-    assert sub.placed().leases == {}
+    assert sub.content().leases == {}
 
 
 def test_acks_out_of_order_wait_for_the_mark(sub):
     assert sub.ack([1, 2, 5, 9]) == [Status.OK, 4, 0]
-    assert sub.placed().bits == {1, 2, 5, 9}
+    assert sub.content().bits == {1, 2, 5, 9}
     assert sub.ack([0]) == [Status.OK, 1, 3]
     assert sub.ack([3, 4, 6, 7, 8]) == [Status.OK, 5, 10]
 
 
 def test_a_repeated_ack_is_answered_as_the_first_and_changes_nothing(sub):
     first = sub.ack([2, 3, 7])
-    before = sub.placed()
+    before = sub.content()
     assert sub.ack([2, 3, 7]) == first
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_splitting_a_lease_keeps_its_consumer_count_and_deadline(sub):
     sub.now += ACK_TIMEOUT
     sub.receive("c2")
     sub.ack([3, 6], "c2")
-    leases = sub.placed().leases
+    leases = sub.content().leases
     assert set(leases) == {0, 1, 2, 4, 5, 7, 8, 9}
     assert set(leases.values()) == {("c2", 1, sub.now + ACK_TIMEOUT)}
 
@@ -55,8 +55,8 @@ def test_what_was_never_dispatched_cannot_be_acknowledged(log, sub, offsets, ans
     log.append(2)
     sub.receive()
     assert sub.ack(offsets) == answer
-    assert sub.placed().mark == 0
-    assert sub.placed().bits == set()
+    assert sub.content().mark == 0
+    assert sub.content().bits == set()
 
 
 def test_markers_and_aborted_records_can_be_acknowledged_without_effect(log, sub):
@@ -64,16 +64,16 @@ def test_markers_and_aborted_records_can_be_acknowledged_without_effect(log, sub
     log.end("7", commit=False)
     log.append()
     sub.receive()
-    before = sub.placed()
+    before = sub.content()
     assert sub.ack([10, 11, 12]) == [Status.OK, 3, 0]
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_one_offset_of_another_consumer_refuses_the_whole_call(log, sub):
     log.append(2)
     sub.receive("c 2".replace(" ", "%20"))
     assert sub.ack([0, 5, 11]) == [Status.NOT_LEASED, 11, "c%202"]
-    assert len(sub.placed().leases) == 12
+    assert len(sub.content().leases) == 12
 
 
 @pytest.mark.parametrize("start", [0, CHUNK - 5, CHUNK, 2 * CHUNK - 1])
@@ -88,7 +88,7 @@ def test_bitmaps_go_over_the_borders_of_their_chunks(client, prefix, start):
     bounds = [*range(start + 1, start + size, 1_000), start + size]
     for first, last in reversed(list(pairwise(bounds))):
         assert sub.ack(range(first, last)) == [Status.OK, last - first, start]
-    assert sub.placed().bits == set(range(start + 1, start + size))
+    assert sub.content().bits == set(range(start + 1, start + size))
     assert max(len(bits) for bits in client.hvals(sub.keys.acks)) == CHUNK // 8
     # Then acknowledging the first one passes over all of them and forgets the bitmaps
     assert sub.ack([start]) == [Status.OK, 1, start + size]
@@ -104,7 +104,7 @@ def test_the_mark_stops_at_the_first_offset_that_is_not_acknowledged(client, pre
     sub.ack([*range(1, stop), *range(stop + 1, stop + 40)])
     assert sub.ack([0]) == [Status.OK, 1, stop]
     assert sub.ack([stop]) == [Status.OK, 1, stop + 40]
-    sub.placed()
+    sub.content()
 
 
 def test_a_cumulative_ack_takes_all_up_to_an_offset(log):
@@ -115,7 +115,7 @@ def test_a_cumulative_ack_takes_all_up_to_an_offset(log):
     assert sub.ack_cumulative(5) == [Status.OK, 5, 7]
     assert sub.ack_cumulative(5) == [Status.OK, 0, 7]
     assert sub.ack_cumulative(9) == [Status.OK, 3, 10]
-    sub.placed()
+    sub.content()
 
 
 def test_a_cumulative_ack_leaves_what_a_transaction_holds(log):
@@ -124,9 +124,9 @@ def test_a_cumulative_ack_leaves_what_a_transaction_holds(log):
     sub.receive()
     sub.hold("0-1", [3, 4])
     assert sub.ack_cumulative(7) == [Status.OK, 6, 3]
-    assert set(sub.placed().pending) == {3, 4}
+    assert set(sub.content().pending) == {3, 4}
     assert sub.settle("0-1", commit=True) == 2
-    assert sub.placed().mark == 8
+    assert sub.content().mark == 8
 
 
 def test_a_cumulative_ack_does_not_cover_undelivered_records(log):

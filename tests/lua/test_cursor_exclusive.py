@@ -34,7 +34,7 @@ def test_an_exclusive_subscription_has_one_consumer_at_a_time(log):
         seen.extend(got)
     assert seen == list(range(1, 700))
     assert sub.ack([1], "c1") == [Status.NOT_LEASED, 1, "c2"]
-    sub.placed()
+    sub.content()
 
 
 def test_an_exclusive_consumer_that_names_nothing_gets_all_it_has_not_acknowledged(exclusive):
@@ -43,7 +43,7 @@ def test_an_exclusive_consumer_that_names_nothing_gets_all_it_has_not_acknowledg
     assert exclusive.receive(most=4, unseen=False).offsets == {0: 1, 2: 1, 3: 1, 4: 0}
     assert exclusive.ack_cumulative(3) == [Status.OK, 3, 4]
     assert list(exclusive.receive(most=2, unseen=False).offsets) == [4, 5]
-    exclusive.placed()
+    exclusive.content()
 
 
 def test_an_exclusive_consumer_gets_what_lies_behind_the_last_it_has_in_order(exclusive):
@@ -56,7 +56,7 @@ def test_an_exclusive_consumer_gets_what_lies_behind_the_last_it_has_in_order(ex
     # And what it has had too long comes again, in order
     exclusive.now += ACK_TIMEOUT
     assert exclusive.receive(most=5, after=9).offsets == {0: 1, 1: 1, 2: 1, 3: 1, 4: 1}
-    exclusive.placed()
+    exclusive.content()
 
 
 def test_nothing_new_is_delivered_before_hundreds_of_leases_that_were_lost(log):
@@ -149,7 +149,7 @@ def test_a_cumulative_ack_over_what_was_not_delivered_to_this_consumer_is_refuse
     # Then it may as soon as it was given them
     assert exclusive.receive("c2", 1, after=9).offsets == {4: 1}
     assert upto(5)[0] == Status.OK
-    assert exclusive.placed().mark == (0 if in_txn else 6)
+    assert exclusive.content().mark == (0 if in_txn else 6)
 
 
 def test_what_a_consumer_handed_back_itself_does_not_refuse_its_cumulative_ack(exclusive):

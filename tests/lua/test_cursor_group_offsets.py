@@ -58,8 +58,8 @@ def test_an_end_that_takes_a_subscription_for_a_group_does_nothing(group):
     sub = Subscription(group.log, "s")
     sub.receive("c1", 4)
     sub.hold("0-7", [0])
-    before = sub.placed(), group.log.client.hgetall(group.log.keys.state)
+    before = sub.content(), group.log.client.hgetall(group.log.keys.state)
     group.commit(9, txn="0-7")
     assert group.log.end({"txn": (0, 7), "commit": True, "subs": ["g"], "groups": ["s"]}) == [Status.STALE]
-    assert (sub.placed(), group.log.client.hgetall(group.log.keys.state)) == before
+    assert (sub.content(), group.log.client.hgetall(group.log.keys.state)) == before
     assert group.pending == {"0-7"}

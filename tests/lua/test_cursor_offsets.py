@@ -240,7 +240,7 @@ def test_one_end_settles_offsets_and_acknowledgements_together(group):
     # When it ends
     group.log.commit(0, 7, subs=["sub", "g"])
     # Then both have taken effect
-    assert (sub.placed().mark, group.offset) == (4, 6)
+    assert (sub.content().mark, group.offset) == (4, 6)
 
 
 def test_several_ends_in_one_call_settle_one_group_in_their_order(group):
@@ -269,10 +269,10 @@ def test_an_end_where_the_group_is_gone_succeeds(group):
 @pytest.mark.parametrize("kind", ["shared", "exclusive"])
 def test_a_subscription_is_no_group(ledger, kind):
     sub = Subscription(ledger, "s", kind)
-    group, before = Group(ledger, "s"), sub.placed()
+    group, before = Group(ledger, "s"), sub.content()
     for refused in (group.commit(1), group.commit(1, txn="0-1"), group.fetch(), group.fetch(1), group.forget()):
         assert refused == [WRONG_KIND, kind]
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_a_group_is_no_subscription(group):

@@ -12,7 +12,7 @@ import pytest
 from redis_ledger.cursor import paged_acks
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.store.script_status import Status
-from tests.support.cursor_scripts import NOW, Placed, Subscription
+from tests.support.cursor_scripts import NOW, CursorContent, Subscription
 from tests.support.fake_log import FakeLog
 
 COUNT = 3_000
@@ -67,8 +67,8 @@ def torn(log: FakeLog, count: int = COUNT, **more: Any) -> Subscription:
     return sub
 
 
-def same(placed: Placed) -> tuple[Any, ...]:
-    return placed.mark, placed.bits, placed.leases, placed.pending
+def same(content: CursorContent) -> tuple[Any, ...]:
+    return content.mark, content.bits, content.leases, content.pending
 
 
 @pytest.mark.parametrize("most", [1, 7, 300])
@@ -77,43 +77,43 @@ def test_pages_come_to_what_one_call_does(log, most):
     one, many = received(log, 400, name="one"), received(log, 400, name="many")
     assert one.ack(wanted, most=10_000)[:2] == [Status.OK, len(wanted)]
     assert Paged(many, most).ack(wanted) == len(wanted)
-    assert same(many.placed()) == same(one.placed())
+    assert same(many.content()) == same(one.content())
 
 
 def test_a_call_that_would_go_too_far_does_nothing_and_says_so(log):
     sub = torn(log)
-    before = sub.placed()
+    before = sub.content()
     status, count, _, reached = sub.ack(range(COUNT))
     assert (status, count) == (Status.OK, 0)
     assert 500 < reached < 700
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_a_check_changes_nothing(log):
     sub = torn(log)
-    before = sub.placed()
+    before = sub.content()
     assert sub.ack(range(COUNT), how="check")[3] > 0
     assert sub.ack([0, 2, 4], how="check") == [Status.OK, 0, 0]
     assert sub.hold(TXN, [0, 2, 4], how="check") == [Status.OK, 0, 0]
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_nothing_is_acknowledged_when_a_late_page_is_refused(log):
     sub = torn(log)
     sub.nack([COUNT - 2])
     sub.receive("c2")
-    before = sub.placed()
+    before = sub.content()
     with pytest.raises(AssertionError, match="NOT_LEASED"):
         Paged(sub, 100).ack(range(COUNT))
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_a_page_done_again_changes_nothing(log):
     sub = torn(log)
     first = sub.ack(range(COUNT), how="page")
-    placed = sub.placed()
+    content = sub.content()
     assert sub.ack(range(first[3] + 1), how="page")[:2] == first[:2]
-    assert same(sub.placed()) == same(placed)
+    assert same(sub.content()) == same(content)
 
 
 def test_what_pages_before_a_crash_have_done_the_repeated_call_finds_done(log):
@@ -122,7 +122,7 @@ def test_what_pages_before_a_crash_have_done_the_repeated_call_finds_done(log):
     reached = sub.ack(range(COUNT), how="page")[3]
     assert reached < COUNT - 1
     assert Paged(sub, 300).ack(range(COUNT)) == COUNT
-    assert sub.placed().mark == COUNT
+    assert sub.content().mark == COUNT
 
 
 @pytest.mark.parametrize("most", [3, 300])
@@ -130,17 +130,17 @@ def test_a_cumulative_ack_goes_in_pages(log, most):
     sub = torn(log, 1_200, kind="exclusive")
     paged = Paged(sub, most)
     assert paged.cumulate(sub.ack_cumulative, 999, is_sum=True) == 500
-    assert sub.placed().mark == 1_000
+    assert sub.content().mark == 1_000
     assert len(paged.calls) >= 500 // most
 
 
 def test_a_cumulative_ack_is_refused_before_its_first_page(log):
     sub = torn(log, 1_200, kind="exclusive")
     sub.nack([998], unseen=True)
-    before = sub.placed()
+    before = sub.content()
     with pytest.raises(AssertionError, match="NOT_DELIVERED"):
         Paged(sub, 50).cumulate(sub.ack_cumulative, 1_100, is_sum=True)
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_everything_is_handed_back_page_by_page(log):
@@ -154,7 +154,7 @@ def test_everything_is_handed_back_page_by_page(log):
         assert count <= 200
         first = reached[0] + 1
     assert (returned, pages_done) == (COUNT // 2, 8)
-    assert {consumer for consumer, _, _ in sub.placed().leases.values()} == {""}
+    assert {consumer for consumer, _, _ in sub.content().leases.values()} == {""}
 
 
 def test_retention_passes_many_leases_in_steps(log):
@@ -163,7 +163,7 @@ def test_retention_passes_many_leases_in_steps(log):
     marks: list[int] = []
     while not marks or marks[-1] < COUNT - 10:
         sub.stats()
-        marks.append(sub.placed().mark)
+        marks.append(sub.content().mark)
     assert len(marks) == 5
 
 
@@ -185,7 +185,7 @@ def longest(sub: Subscription) -> int:
 def test_no_value_grows_with_what_a_transaction_holds(log):
     sub = received(log)
     chosen = scattered(sub, 1_200)
-    assert set(sub.placed().pending) == set(chosen)
+    assert set(sub.content().pending) == set(chosen)
     assert longest(sub) < 3_000
 
 
@@ -198,9 +198,9 @@ def test_few_ranges_are_stored_as_ever(log):
 def test_holding_the_same_again_changes_nothing(log):
     sub = received(log)
     chosen = scattered(sub, 1_200)
-    before = sub.placed()
+    before = sub.content()
     assert Paged(sub, 300).hold(chosen) == len(chosen)
-    assert same(sub.placed()) == same(before)
+    assert same(sub.content()) == same(before)
 
 
 def test_a_conflict_is_found_in_a_region(log):
@@ -214,7 +214,7 @@ def test_a_plain_ack_leaves_what_is_held_in_regions(log):
     sub = received(log)
     chosen = scattered(sub, 1_200)
     assert Paged(sub, 300).ack(range(COUNT)) == COUNT - len(chosen)
-    assert set(sub.placed().pending) == set(chosen)
+    assert set(sub.content().pending) == set(chosen)
 
 
 @pytest.mark.parametrize("room", [1, 100, 5_000])
@@ -223,12 +223,12 @@ def test_the_end_settles_in_pages(log, commit, room):
     sub = received(log)
     chosen = scattered(sub, 300 if room == 1 else 1_200)
     steps, settled = 0, 0
-    while sub.placed().pending:
+    while sub.content().pending:
         settled, steps = settled + sub.settle(TXN, commit=commit, room=room), steps + 1
         assert steps <= len(chosen)
     assert settled == len(chosen)
-    placed = sub.placed()
-    back = {offset for offset, (consumer, _, due) in placed.leases.items() if (consumer, due) == ("", NOW)}
+    content = sub.content()
+    back = {offset for offset, (consumer, _, due) in content.leases.items() if (consumer, due) == ("", NOW)}
     assert back == (set() if commit else set(chosen))
     assert sub.log.client.hlen(sub.keys.pending) == 1
 
@@ -236,7 +236,7 @@ def test_the_end_settles_in_pages(log, commit, room):
 def test_an_aborted_ack_counts_one_delivery_however_many_pages_it_took(log):
     sub = received(log)
     chosen = scattered(sub, 600)
-    while sub.placed().pending:
+    while sub.content().pending:
         sub.settle(TXN, commit=False, room=100)
     again = sub.receive("c2", most=COUNT)
     assert set(again.offsets) <= set(chosen)
@@ -247,24 +247,24 @@ def test_retention_takes_what_a_transaction_holds(log):
     sub = received(log)
     chosen = scattered(sub, 1_200)
     log.trim(COUNT // 2)
-    while sub.placed().mark < COUNT // 2:
+    while sub.content().mark < COUNT // 2:
         sub.stats()
     left = {offset for offset in chosen if offset >= COUNT // 2}
-    assert set(sub.placed().pending) == left
+    assert set(sub.content().pending) == left
     assert sub.settle(TXN, commit=False, room=5_000) == len(left)
-    assert sub.placed().mark == COUNT // 2
+    assert sub.content().mark == COUNT // 2
 
 
 def test_a_cumulative_hold_goes_in_pages(log):
     sub = torn(log, 1_200, kind="exclusive")
     paged = Paged(sub, 100)
     assert paged.cumulate(lambda at, **how: sub.hold_cumulative(TXN, at, **how), 999, is_sum=False) == 500
-    assert len(sub.placed().pending) == 500
+    assert len(sub.content().pending) == 500
     assert sub.hold_cumulative(TXN, 999) == [Status.OK, 500, 0]
     assert sub.hold_cumulative(TXN, 998)[0] == Status.TXN_CONFLICT
-    while sub.placed().pending:
+    while sub.content().pending:
         sub.settle(TXN, commit=True, room=100)
-    assert sub.placed().mark == 1_000
+    assert sub.content().mark == 1_000
 
 
 def test_what_an_earlier_release_has_stored_ends_in_pages(log):
@@ -274,10 +274,10 @@ def test_what_an_earlier_release_has_stored_ends_in_pages(log):
     client, pending = log.client, sub.keys.pending
     client.delete(pending)
     client.hset(pending, mapping={"": "", TXN: "I " + ",".join(f"{at}-{at}-0" for at in chosen)})
-    assert set(sub.placed().pending) == set(chosen)
+    assert set(sub.content().pending) == set(chosen)
     more = next(at for at in range(0, COUNT, 2) if at not in chosen)
     assert sub.hold(TXN, [more])[:2] == [Status.OK, 1]
     settled = 0
-    while sub.placed().pending:
+    while sub.content().pending:
         settled += sub.settle(TXN, commit=True, room=300)
     assert settled == len(chosen) + 1

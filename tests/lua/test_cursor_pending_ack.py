@@ -44,7 +44,7 @@ def test_records_acknowledged_in_a_transaction_are_not_delivered_until_it_aborts
 def test_a_commit_acknowledges_for_good(sub):
     sub.hold("0-1", [0, 1, 5])
     assert sub.settle("0-1", commit=True) == 3
-    assert sub.placed().mark == 2
+    assert sub.content().mark == 2
     sub.now += ACK_TIMEOUT
     assert set(sub.receive("c2").offsets) == {2, 3, 4, 6, 7, 8, 9}
 
@@ -72,9 +72,9 @@ def test_what_is_acknowledged_cannot_be_held(sub):
 
 def test_the_same_ack_again_in_the_same_transaction_is_answered_as_the_first(sub):
     first = sub.hold("0-1", [2, 3, 7])
-    before = sub.placed()
+    before = sub.content()
     assert sub.hold("0-1", [2, 3, 7]) == first
-    assert sub.placed() == before
+    assert sub.content() == before
     # Overlapping what it holds with what is free is fine as well
     assert sub.hold("0-1", [3, 4, 7]) == [OK, 3, 0]
     assert sub.settle("0-1", commit=True) == 4
@@ -99,9 +99,9 @@ def test_redelivery_leaves_out_what_is_held_or_acknowledged(sub):
 
 def test_one_conflict_refuses_the_whole_list(sub):
     sub.hold("0-1", [4])
-    before = sub.placed()
+    before = sub.content()
     assert sub.hold("0-2", [1, 4, 7]) == [CONFLICT, 4, "0-1"]
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_foreign_or_undelivered_messages_cannot_be_held(log, sub):
@@ -109,7 +109,7 @@ def test_foreign_or_undelivered_messages_cannot_be_held(log, sub):
     assert sub.hold("0-1", [1, 10]) == [Status.NOT_DELIVERED, 10]
     sub.receive("c2", 1)
     assert sub.hold("0-1", [1, 10]) == [Status.NOT_LEASED, 10, "c2"]
-    assert sub.placed().pending == {}
+    assert sub.content().pending == {}
 
 
 def test_messages_of_different_delivery_counts_keep_them(sub):
@@ -155,7 +155,7 @@ def test_serials_beyond_double_precision_are_distinct(log, sub):
     sub.hold(high, [2])
     assert sub.hold(high, [1]) == [CONFLICT, 1, low]
     assert sub.settle_leftovers(32767, 9007199254740992) == 1
-    assert set(sub.placed().pending) == {2}
+    assert set(sub.content().pending) == {2}
     log.client.hset(log.keys.watermarks, "32767", "9007199254740992")
     assert sub.hold(low, [1]) == [Status.TXN_ENDED]
     assert sub.hold(high, [3])[0] == OK
@@ -166,7 +166,7 @@ def test_leftovers_below_the_watermark_of_their_coordinator_are_aborted(sub):
         sub.hold(txn, [offset])
     assert sub.settle_leftovers(1, 10) == 3
     assert sub.receive("c2").offsets == {0: 1, 1: 1, 2: 1}
-    assert {txn for txn, _ in sub.placed().pending.values()} == {"1-11", "2-3"}
+    assert {txn for txn, _ in sub.content().pending.values()} == {"1-11", "2-3"}
 
 
 def test_a_cumulative_ack_is_one_transactions_at_a_time(exclusive):
@@ -185,7 +185,7 @@ def test_a_cumulative_ack_only_goes_forward(exclusive):
     assert exclusive.hold_cumulative("0-1", 5) == [CONFLICT, 5, "0-1"]
     assert exclusive.hold_cumulative("0-1", 7) == [OK, 6, 2]
     exclusive.settle("0-1", commit=True)
-    assert exclusive.placed().mark == 8
+    assert exclusive.content().mark == 8
 
 
 def test_an_aborted_cumulative_ack_comes_back_in_order(exclusive):
@@ -219,7 +219,7 @@ def test_a_cumulative_ack_over_its_own_individual_ones_takes_them_in(exclusive):
     exclusive.ack([3])
     assert exclusive.hold_cumulative("0-1", 4) == [OK, 5, 0]  # 0 1 2 4 5
     assert exclusive.settle("0-1", commit=True) == 5
-    assert exclusive.placed().mark == 6
+    assert exclusive.content().mark == 6
 
 
 def test_another_cumulative_ack_waits_though_the_first_holds_only_what_is_beyond(log, exclusive):
@@ -251,6 +251,6 @@ def test_the_end_of_a_transaction_settles_every_subscription_it_names(log, sub):
     ends = [*(1, 0, 1, 1, "", 1, 2, 0, 1), *(2, 0, 2, 0, "", 1, 1, 1)]
     assert sub.run("txn/end", keys, TOPIC_ID, sub.now, 600_000, 2, log.keys.wake, *ends)[0] == OK
     # Then each cursor has been settled
-    assert (sub.placed().mark, other.placed().mark) == (2, 1)
+    assert (sub.content().mark, other.content().mark) == (2, 1)
     assert other.receive("c2").offsets == {1: 1, 2: 1}
     assert sub.hold("0-1", [5]) == [Status.TXN_ENDED]

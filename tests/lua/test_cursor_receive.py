@@ -20,7 +20,7 @@ def test_records_come_once_each_and_in_order(log, sub):
     log.append(2)
     received = [list(sub.receive(most=4).offsets) for _ in range(3)]
     assert received == [[0, 1, 2, 3], [4], []]
-    sub.placed()
+    sub.content()
 
 
 def test_a_delivery_names_the_log_entry_it_comes_from(log, sub):
@@ -45,7 +45,7 @@ def test_a_large_batch_is_leased_in_slices(log, sub):
         assert got.more is (first < 9_900)
     # And one lease each covers them
     assert log.client.hlen(sub.keys.leases) == 101
-    assert sub.placed().read == 10_000
+    assert sub.content().read == 10_000
 
 
 def test_a_byte_limit_stops_after_the_batch_that_passes_it(log, sub):
@@ -114,7 +114,7 @@ def test_a_producer_that_aborted_before_is_heard_when_it_commits(log, sub):
     third = log.append(producer="7", in_txn=True)
     log.end("7", commit=False)
     assert list(sub.receive().offsets) == [second]
-    assert {first, third} <= sub.placed().bits | set(range(sub.placed().mark))
+    assert {first, third} <= sub.content().bits | set(range(sub.content().mark))
 
 
 def test_aborted_transactions_are_found_among_hundreds_that_overlap(log, sub):
@@ -154,7 +154,7 @@ def test_a_mark_that_leaps_forgets_the_bitmaps_it_passed(log, sub, chunks):
     assert log.client.hlen(sub.keys.acks) == chunks + 2  # and the sentinel
     assert sub.ack([0]) == [Status.OK, 1, log.next - 10]
     assert {chunk for chunk in log.client.hkeys(sub.keys.acks) if chunk} == {str(chunks).encode()}
-    assert sub.placed().bits == {log.next - 3}
+    assert sub.content().bits == {log.next - 3}
 
 
 def test_a_call_passes_a_bounded_part_of_the_log_and_says_that_there_is_more(log, sub):
@@ -178,7 +178,7 @@ def test_an_expired_lease_goes_to_the_next_receiver_and_is_counted(log, sub):
     assert sub.receive("c1").offsets == {3: 1}
     # Then it can no longer acknowledge what another has, and nothing of such a call is done
     assert sub.ack([0, 3], "c1") == [Status.NOT_LEASED, 0, "c2"]
-    assert sub.placed().mark == 0
+    assert sub.content().mark == 0
     assert sub.stats()["redelivered"] == 4
 
 
@@ -219,7 +219,7 @@ def test_a_named_request_that_is_repeated_gets_the_same_messages_at_any_time(log
     assert sub.receive("c1", 2, request="r1", again=1).offsets == {1: 0, 6: 0}
     assert sub.receive("c1", 2, request="r2", again=1).offsets == {2: 0, 3: 0}
     # Then its messages are leased anew
-    assert sub.placed().leases[1] == ("c1", 0, sub.now + ACK_TIMEOUT)
+    assert sub.content().leases[1] == ("c1", 0, sub.now + ACK_TIMEOUT)
     # And another consumer's request of the same name is another one
     assert list(sub.receive("c3", 9, request="r2", again=1).offsets) == [7, 8]
 
@@ -236,13 +236,13 @@ def test_retention_takes_the_subscription_along(log, sub):
     stats = sub.stats()
     # Then what is below has gone, here as well
     assert (stats["mark"], stats["leased"], stats["held"], stats["backlog"]) == (6, 1, 2, 13)
-    placed = sub.placed()
-    assert set(placed.pending) == {6, 7}
+    content = sub.content()
+    assert set(content.pending) == {6, 7}
     assert sub.settle("0-1", commit=True) == 2
     # And beyond everything dispatched, it begins where the log begins
     log.trim(14)
     assert list(sub.receive(most=2).offsets) == [14, 15]
-    assert sub.placed().mark == 14
+    assert sub.content().mark == 14
 
 
 def test_a_poll_that_finds_nothing_writes_nothing(redis_url, prefix):
@@ -273,7 +273,7 @@ def test_creating_is_idempotent_and_a_kind_is_for_life(log):
     assert sub.create("shared", incarnation="second") == [Status.OK, 0]
     assert sub.create("exclusive") == [Status.EXISTS, "shared"]
     assert log.client.hgetall(log.keys.subs) == {b"": b"", b"a%20b%2F%C3%BC": b"shared"}
-    sub.placed()
+    sub.content()
 
 
 def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_or_replaced(log, sub):
@@ -281,16 +281,16 @@ def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_
     log.append(3)
     sub.receive(most=2)
     assert sub.create("shared", incarnation="first", partitions="") == [Status.OK, 0]
-    assert sub.placed().read == 2
+    assert sub.content().read == 2
     log.client.hdel(sub.keys.cursor, "incarnation")  # as an earlier release made it
     assert sub.create("shared", incarnation="second", partitions="", anew=0) == [Status.OK, 0]
-    assert (sub.placed().read, sub.placed().fields["incarnation"]) == (2, "second")
+    assert (sub.content().read, sub.content().fields["incarnation"]) == (2, "second")
     assert sub.create("shared", incarnation="third", partitions="") == [Status.STALE]
     assert sub.create("shared", incarnation="third", partitions="", replaces=True) == [Status.OK, 1]
-    assert (sub.placed().read, sub.placed().fields["incarnation"]) == (0, "third")
+    assert (sub.content().read, sub.content().fields["incarnation"]) == (0, "third")
     log.client.hdel(sub.keys.cursor, "incarnation")
     assert sub.create("shared", "latest", incarnation="fourth", partitions="", replaces=True) == [Status.OK, 1]
-    assert sub.placed().read == 3
+    assert sub.content().read == 3
 
 
 @pytest.mark.parametrize(("start", "seen"), [("earliest", [4, 5, 6]), ("latest", []), (5, [5, 6]), (1, [4, 5, 6])])
@@ -328,7 +328,7 @@ def test_a_seek_forgets_leases_acks_and_what_transactions_hold(log, sub):
     assert sub.seek(2) == [Status.OK, "2"]
     assert sub.settle("0-1", commit=True) == 0
     assert list(sub.receive().offsets) == list(range(2, 10))
-    assert sub.placed().mark == 2
+    assert sub.content().mark == 2
 
 
 def test_every_call_is_refused_without_its_topic_or_subscription(log, sub):
@@ -387,7 +387,7 @@ def test_what_was_handed_back_is_in_the_backlog_and_not_leased(log, sub):
     # Then the next call stores the count again
     log.client.hdel(sub.keys.cursor, "returned")
     sub.ack([3])
-    assert sub.placed().fields["returned"] == "3"
+    assert sub.content().fields["returned"] == "3"
     # And what is delivered again is leased again
     sub.receive("c2", 9)
     assert counts() == (5, 0, 5)

@@ -329,7 +329,7 @@ def sub(ledger) -> Subscription:
 
 def test_a_commit_acknowledges_what_the_transaction_held(ledger, sub):
     ledger.commit(0, 7, subs=["sub"])
-    placed = sub.placed()
+    placed = sub.content()
     assert (placed.mark, placed.pending, sorted(placed.leases)) == (4, {}, [4, 5])
 
 
@@ -342,22 +342,22 @@ def test_an_abort_gives_back_what_the_transaction_held_and_wakes_the_readers(led
     pubsub.close()
     assert message["data"] == b"look again"
     sub.now += 1
-    assert (sub.placed().pending, set(sub.receive("c2").offsets)) == ({}, {0, 1, 2, 3, 6, 7, 8, 9})
+    assert (sub.content().pending, set(sub.receive("c2").offsets)) == ({}, {0, 1, 2, 3, 6, 7, 8, 9})
 
 
 def test_a_repeated_end_settles_once(ledger, sub):
     ledger.commit(0, 7, subs=["sub"])
-    before = sub.placed()
+    before = sub.content()
     ledger.commit(0, 7, subs=["sub"])
     ledger.abort(0, 7, subs=["sub"])
-    assert sub.placed() == before
+    assert sub.content() == before
 
 
 def test_an_end_says_nothing_about_the_acks_of_another_transaction(ledger, sub):
     sub.hold("0-8", [4])
     ledger.end({"txn": (0, 8), "commit": True, "subs": ["sub"]}, {"txn": (0, 9), "commit": True, "subs": ["sub"]})
-    assert set(sub.placed().pending) == {0, 1, 2, 3}
-    assert sub.placed().bits == {4}
+    assert set(sub.content().pending) == {0, 1, 2, 3}
+    assert sub.content().bits == {4}
 
 
 def test_one_call_settles_several_subscriptions_of_several_transactions(ledger, sub):
@@ -369,8 +369,8 @@ def test_one_call_settles_several_subscriptions_of_several_transactions(ledger, 
         {"txn": (0, 8), "commit": False, "subs": ["other sub"]},
         {"txn": (0, 7), "commit": True, "subs": ["sub", "other sub", "gone"]},
     )
-    assert (sub.placed().mark, other.placed().mark) == (4, 1)
-    assert sorted(other.placed().leases) == [1, 2, 3]
+    assert (sub.content().mark, other.content().mark) == (4, 1)
+    assert sorted(other.content().leases) == [1, 2, 3]
     assert ledger.keys.sub("gone").cursor not in ledger.client.keys(f"{ledger.tag}:sub:*")
 
 

@@ -3,7 +3,7 @@
     DONE | Leased(consumer, times, deadline) | Held(transaction, times)        absent: never dispatched
 
 The model knows neither leases as ranges nor bitmaps nor spans; after every step the two must agree on the answer, and
-`placed()` has read all structures and found every offset in exactly one of them.
+`content()` has read all structures and found every offset in exactly one of them.
 """
 
 from __future__ import annotations
@@ -226,11 +226,11 @@ class Run:
     def step(self, name: str, *args: Any) -> None:
         event(name)
         getattr(self, name)(*args)
-        placed = self.sub.placed()
-        assert (placed.mark, placed.read) == (self.model.mark, self.model.read)
+        content = self.sub.content()
+        assert (content.mark, content.read) == (self.model.mark, self.model.read)
         states = {o: s for o, s in self.model.at.items() if s != DONE}
-        assert {o: Leased(*s) for o, s in placed.leases.items()} | {
-            o: Held(*s) for o, s in placed.pending.items()
+        assert {o: Leased(*s) for o, s in content.leases.items()} | {
+            o: Held(*s) for o, s in content.pending.items()
         } == states
 
     def compare(self, reply: list[Any], expected: Any) -> None:

@@ -29,7 +29,7 @@ async def filled(broker, count, name="s"):
     return ids
 
 
-async def standing(broker, name="s"):
+async def cursor_stats(broker, name="s"):
     (cursor,) = (await broker.subscriptions.stats("t", name)).cursors
     return cursor
 
@@ -48,7 +48,7 @@ async def test_pending_acks_are_in_the_cursor_under_any_name_and_no_topic_name_r
         txn = (await broker.transactions.begin()).id
         await broker.subscriptions.ack("t", name, "c1", ids[1:], transaction=txn)
         assert await broker.store.command("HLEN", pending, key=keys.state) == empty + 1
-        assert ((await standing(broker, name)).pending, (await standing(broker)).pending) == (2, 0)
+        assert ((await cursor_stats(broker, name)).pending, (await cursor_stats(broker)).pending) == (2, 0)
         for forbidden in (pending.decode(), f"t:0:sub:{name}", "{t:0}"):
             with pytest.raises(InvalidTopicName):
                 await broker.topics.create(forbidden)
@@ -67,14 +67,14 @@ async def test_pending_acks_are_the_same_at_another_broker_and_after_it(redis_ur
             v = (await second.transactions.begin()).id
             with pytest.raises(TransactionConflict):
                 await second.subscriptions.ack("t", "s", "c1", [id_], transaction=v)
-        assert (await standing(second)).pending == 500
+        assert (await cursor_stats(second)).pending == 500
         await second.transactions.abort(t)
         await vanish(second)
         async with one(redis_url, prefix) as third:
             w = (await third.transactions.begin()).id
             assert await third.subscriptions.ack("t", "s", "c1", ids[::2], transaction=w) == 500
             await third.transactions.commit(w)
-            assert (await standing(third)).mark_delete == 1_000
+            assert (await cursor_stats(third)).mark_delete == 1_000
 
 
 @pytest.mark.parametrize("ending", [0, 1])
@@ -98,13 +98,13 @@ async def test_acks_left_by_ended_transactions_are_given_back_by_the_next_end_of
                     broker.store, partition.keys, partition.topic_id, "s", "c1", txn,
                     to_ranges([ids[first + n].offset]),
                 )  # fmt: skip
-        assert (await standing(broker)).pending == 4
+        assert (await cursor_stats(broker)).pending == 4
         # When a later transaction of one coordinator ends on this subscription
         later = lives[ending][2]
         await broker.subscriptions.ack("t", "s", "c1", ids[8:9], transaction=later)
         await broker.transactions.commit(later)
         # Then its leftovers are delivered again, and the other's are not
-        assert (await standing(broker)).pending == 2
+        assert (await cursor_stats(broker)).pending == 2
         again = await receive_values(broker, "t", "s", "c2")
         assert sorted(id_.offset for id_ in again) == ([0, 1] if ending == 0 else [2, 3])
 
@@ -126,7 +126,7 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
                 relay.muted = 1_000_000
 
                 async def pending():
-                    return (await standing(other)).pending
+                    return (await cursor_stats(other)).pending
 
                 acking = asyncio.create_task(txn.ack(("t", "s", "c1"), str(second)))
                 assert await eventually(pending, 2, 5) == 2
@@ -143,7 +143,7 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
             await asyncio.to_thread(stack.close)
         assert await receive_values(other, "t", "s", "c2", wait_ms=10_000) == {first: "0", second: "1"}
         assert await receive_values(other, "t", "s", "c3") == {}
-        assert (await standing(other)).pending == 0
+        assert (await cursor_stats(other)).pending == 0
 
 
 @pytest.mark.parametrize("transactional", [True, False])
@@ -160,9 +160,9 @@ async def test_a_list_with_a_message_that_cannot_be_acknowledged_acknowledges_no
         for refused, error in ((undelivered, NotDelivered), (others, NotYourMessage)):
             with pytest.raises(error):
                 await broker.subscriptions.ack("t", "s", "c1", [*ids, refused], transaction=txn)
-            cursor = await standing(broker)
+            cursor = await cursor_stats(broker)
             assert (cursor.mark_delete, cursor.acked_ahead, cursor.leased, cursor.pending) == (0, 0, 4, 0)
         assert await broker.subscriptions.ack("t", "s", "c1", ids, transaction=txn) == 3
         if txn is not None:
             await broker.transactions.commit(txn)
-        assert (await standing(broker)).mark_delete == 3
+        assert (await cursor_stats(broker)).mark_delete == 3

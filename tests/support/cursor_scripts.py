@@ -51,7 +51,7 @@ class Got(NamedTuple):
     next_due: int
 
 
-class Placed(NamedTuple):
+class CursorContent(NamedTuple):
     """Every offset a subscription knows about, by where it is kept."""
 
     mark: int
@@ -224,7 +224,7 @@ class Subscription:
         ).split()
         return dict(zip(names, reply, strict=False))
 
-    def placed(self) -> Placed:
+    def content(self) -> CursorContent:
         """Reads every structure and asserts the invariant: each offset from mark to read in exactly one place."""
         client, keys = self.log.client, self.keys
         fields = {k.decode(): v.decode() for k, v in client.hgetall(keys.cursor).items()}
@@ -272,4 +272,4 @@ class Subscription:
         assert int(fields["returned"]) == sum(consumer in ("", "%") for consumer, _, _ in leases.values())
         for key in keys.all():
             assert client.exists(key) == 1, f"{key!r} has vanished"
-        return Placed(mark, read, bits, leases, pending, fields)
+        return CursorContent(mark, read, bits, leases, pending, fields)

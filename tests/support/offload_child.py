@@ -79,19 +79,19 @@ class Scenario:
 
     async def compact(self) -> None:
         """The first segment, unless it is compacted or forgotten."""
-        [standing] = (await self.offloader.page(TOPIC)).standings
-        first = standing.manifest.holding(0)
+        [state] = (await self.offloader.page(TOPIC)).states
+        first = state.manifest.holding(0)
         if first is None or first.records == len(KEPT):
             return
         folder = first.file.rpartition("/")[0] + "/"
         stretch = Stretch(0, first.end, file_of(folder, 0, first.end, "compacted"))
         smaller = await self.write(stretch, [Row(offset, 1, None, b"kept") for offset in KEPT])
-        await self.offloader.swap(TOPIC, 0, standing.manifest.version, [0], [smaller], topic_id=standing.topic_id)
+        await self.offloader.swap(TOPIC, 0, state.manifest.version, [0], [smaller], topic_id=state.topic_id)
 
     async def abandon(self) -> None:
-        [standing] = (await self.offloader.page(TOPIC)).standings
-        if standing.plan is not None:
-            await self.offloader.abandon(TOPIC, 0, standing.plan.id)
+        [state] = (await self.offloader.page(TOPIC)).states
+        if state.plan is not None:
+            await self.offloader.abandon(TOPIC, 0, state.plan.id)
 
     async def rows(self, offset: int) -> list[Row]:
         partition = await self.broker.catalog.partition(TOPIC, 0)

@@ -90,10 +90,10 @@ async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True,
 
 async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row], bool], suffix: str = "c") -> None:
     """Every segment is replaced by one with fewer rows."""
-    standing = (await broker.offload.page(topic)).standings[number]
+    state = (await broker.offload.page(topic)).states[number]
     home = open_home(broker.config.offload_home)
     removed, added = [], []
-    for segment in standing.manifest.segments:
+    for segment in state.manifest.segments:
         rows = [
             row
             for batch in read_groups(home, segment, segment.first, segment.end)
@@ -101,12 +101,12 @@ async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row]
             if keeps(row)
         ]
         file = segment.file.replace(".parquet", f"-{suffix}.parquet")
-        with SegmentWriter(home, Stretch(segment.first, segment.end, file), standing.topic_id) as writer:
+        with SegmentWriter(home, Stretch(segment.first, segment.end, file), state.topic_id) as writer:
             if rows:
                 writer.add(table_of(topic, number, rows))
             added.append(writer.finish())
         removed.append(segment.first)
-    version, topic_id = standing.manifest.version, standing.topic_id
+    version, topic_id = state.manifest.version, state.topic_id
     swapped = await broker.offload.swap(topic, number, version, removed, added, topic_id=topic_id)
     for file in swapped.files:
         home.delete(file)

@@ -81,7 +81,7 @@ class OffloadTopic:
     async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> OffloadSwapped:
         return await self.client.offload.swap(TOPIC, 0, version, firsts, added, topic_id=await self.topic_id())
 
-    async def standing(self) -> OffloadedPartition:
+    async def offload_state(self) -> OffloadedPartition:
         return (await self.client.offload.describe(TOPIC)).partitions[0]
 
     async def state(self) -> PartitionState:

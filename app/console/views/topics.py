@@ -15,7 +15,7 @@ from redis_ledger.app.console.records import PARTITIONS_MAX, OffsetRange, Record
 from redis_ledger.app.console.rendering import counted, number
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
-from redis_ledger.broker.types import Holding, NewRecord, PartitionState
+from redis_ledger.broker.types import NewRecord, OpenTransaction, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger import settings as topic_settings
 
@@ -91,7 +91,7 @@ async def topic(context: PageContext, query: TopicQuery) -> TopicPage:
     names = await broker.subscriptions.list(query.name)
     may_read = context.may(Op.READ, Resource.TOPIC, query.name)
     found_there = await records(context, query, states) if may_read else Records()
-    held = await broker.topics.holding(query.name)
+    held = await broker.topics.open_transactions(query.name)
     return TopicPage(
         name=found.name,
         id=found.id,
@@ -111,8 +111,8 @@ async def topic(context: PageContext, query: TopicQuery) -> TopicPage:
     )
 
 
-def _holding(states: list[PartitionState], held: list[Holding]) -> list[Hold]:
-    first: dict[int, Holding] = {}
+def _holding(states: list[PartitionState], held: list[OpenTransaction]) -> list[Hold]:
+    first: dict[int, OpenTransaction] = {}
     for each in held:
         first.setdefault(each.partition, each)
     blocking = (first.get(each.partition) for each in states if each.stable_offset < each.end_offset)

@@ -116,7 +116,7 @@ async def _txn_partitions(context: PageContext, found: Transaction) -> list[TxnP
             continue
         try:
             _, states = await topics.describe(topic)
-            opened = await topics.holding(topic)
+            opened = await topics.open_transactions(topic)
             listed = await context.broker.subscriptions.list(topic)
             names = [name for name, _ in listed if context.may(Op.DESCRIBE, Resource.GROUP, name)]
         except UnknownTopic:

@@ -52,7 +52,7 @@ async def describe_offloaded(request: HttpRequest, topic: str, query: bodies.Off
                 offloaded_offset=each.offloaded_offset, version=each.manifest.version, plan=_to_body(each.plan),
                 segments=[bodies.Segment(**msgspec.structs.asdict(segment)) for segment in each.manifest.segments],
             )
-            for number, each in enumerate(page.standings, page.first)
+            for number, each in enumerate(page.states, page.first)
         ],
         after=UNSET if page.after is None else page.after,
     )  # fmt: skip

@@ -32,7 +32,7 @@ from redis_ledger.app.http.values import (
 )
 from redis_ledger.broker import record_traces
 from redis_ledger.broker.client_memory import DECODED_BYTES_MAX
-from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
+from redis_ledger.broker.types import Appended, Fetched, NewRecord, ProducerSequence, ScheduledRef, Skipped
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
@@ -212,7 +212,7 @@ def results(appended: list[Appended]) -> list[core.Appended]:
     ]  # fmt: skip
 
 
-def scheduled_to_body(found: Sequence[Placed]) -> list[core.ScheduledRef] | UnsetType:
+def scheduled_to_body(found: Sequence[ScheduledRef]) -> list[core.ScheduledRef] | UnsetType:
     return [core.ScheduledRef(id=str(p.id), deliver_at_ms=p.deliver_at_ms) for p in found] if found else UNSET
 
 

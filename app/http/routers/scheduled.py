@@ -105,7 +105,7 @@ def _is_timed(record: types.NewRecord) -> bool:
     return record.deliver_at_ms is not None or record.deliver_after_ms is not None
 
 
-async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, repeat: str) -> types.Placed:
+async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, repeat: str) -> types.ScheduledRef:
     if body.records is not None:
         raise InvalidRepeat("$.repeat goes with one record; give that as it is, and leave out $.records.")
     if request.claim is not None and request.claim.resumed:
@@ -280,7 +280,7 @@ def _set(given: T | UnsetType) -> T | None:
     return None if given is UNSET else given
 
 
-def _scheduled_to_body(found: types.Placed) -> ScheduledRef:
+def _scheduled_to_body(found: types.ScheduledRef) -> ScheduledRef:
     return ScheduledRef(id=str(found.id), deliver_at_ms=found.deliver_at_ms)
 
 

@@ -10,7 +10,7 @@ from redis_ledger.broker.delayed import rearm
 from redis_ledger.broker.delayed.service import DelayedDelivery
 from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.transactions.service import Transactions
-from redis_ledger.broker.types import NewRecord, Placed
+from redis_ledger.broker.types import NewRecord, ScheduledRef
 from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import InvalidRepeat, LedgerError
 
@@ -19,7 +19,7 @@ class RecurringRecords:
     def __init__(self, delayed: DelayedDelivery, records: Records, transactions: Transactions) -> None:
         self._delayed, self._records, self._transactions = delayed, records, transactions
 
-    async def schedule(self, topic: str, record: NewRecord, repeat: Recurrence) -> Placed:
+    async def schedule(self, topic: str, record: NewRecord, repeat: Recurrence) -> ScheduledRef:
         """First fires at the record's own due time if it has one.  Raises InvalidRepeat, and as Records.produce."""
         if record.deliver_at_ms is None and record.deliver_after_ms is None:
             now = self._delayed.server_clock.high_ms()

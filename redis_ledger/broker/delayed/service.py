@@ -19,7 +19,7 @@ from redis_ledger.broker.delayed.messages import ScheduledMessages
 from redis_ledger.broker.delayed.metrics import DelayedMetrics
 from redis_ledger.broker.delayed.server_clock import ServerClock
 from redis_ledger.broker.delayed.trackers import Trackers
-from redis_ledger.broker.types import DelayStats, Placed, Scheduled
+from redis_ledger.broker.types import DelayStats, Scheduled, ScheduledRef
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Charge, Decoding
 from redis_ledger.delay.due import DUE_MAX, rule
@@ -212,7 +212,7 @@ class DelayedDelivery:
 
     async def reschedule(
         self, topic: str, id: ScheduledId, *, deliver_at_ms: int | None = None, deliver_after_ms: int | None = None
-    ) -> Placed:
+    ) -> ScheduledRef:
         """Changes the due time; one that has passed means now.  Raises as `get`, and InvalidDelay, DelayTooLong."""
         messages = await self.messages(topic, id.partition)
         if deliver_at_ms is None and deliver_after_ms is None:
@@ -221,7 +221,7 @@ class DelayedDelivery:
         due = self.now_ms() if due is None else due
         await messages.move(id, due)
         self.trackers.rescheduled(messages.partition, due)
-        return Placed(id, due)
+        return ScheduledRef(id, due)
 
     async def clear(self, topic: str, partition: int | None = None) -> int:
         """Cancels all records but those of open transactions; returns how many."""

@@ -189,7 +189,7 @@ class AppendService:
             self._producers.forget(producer_id)
             now = await self._transaction(append)
             if isinstance(error, OtherOpen) and error.txn != now:
-                await self._transactions.carry_decided(error.txn, append.participant)
+                await self._transactions.apply_decided(error.txn, append.participant)
             elif isinstance(error, TransactionEnded) and txn == now:
                 break
             txn = now

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from redis_ledger.broker.types import Appended, Placed
+from redis_ledger.broker.types import Appended, ScheduledRef
 from redis_ledger.config import Config
 from redis_ledger.errors import RequestTooLarge
 from redis_ledger.ids import ScheduledId
@@ -100,7 +100,7 @@ def appended(
     for entry, each in enumerate(later, accepted.first_entry):
         for index, due in enumerate(each.dues or [each.due_ms] * each.records):
             ids.setdefault(due, deque()).append(ScheduledId(partition, entry, index))
-    scheduled = [Placed(ids[due].popleft(), due) for due in dues if due is not None]
+    scheduled = [ScheduledRef(ids[due].popleft(), due) for due in dues if due is not None]
     known = scheduled if accepted.first_entry >= 0 else ()
     results.append(Appended(partition, -1, len(scheduled), accepted.duplicate, known))
     return results

@@ -89,7 +89,7 @@ class DeadLetterMover:
     def __init__(self, execute: Execution, stats: Callable[[str, str], Awaitable[SubscriptionStats]]) -> None:
         self._execute, self._stats = execute, stats
 
-    async def sift(
+    async def move_exhausted(
         self, rule: DeadLetterRule, topic: str, name: str, consumer: str, messages: Sequence[Message]
     ) -> list[Message]:
         """Moves the leased messages that reached the limit, and returns those to deliver."""
@@ -106,7 +106,7 @@ class DeadLetterMover:
             dead = {id: dead[id] for id in moved}
         return [each for each in messages if each.id not in dead]
 
-    async def sift_unread(
+    async def move_undecodable(
         self, rule: DeadLetterRule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
     ) -> bool:
         """Moves leased records that cannot be decoded; returns whether they were moved."""

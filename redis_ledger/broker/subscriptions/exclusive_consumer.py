@@ -1,7 +1,7 @@
 """Who owns an exclusive subscription: one consumer for all partitions, decided on partition 0.
 
     receive ─▶ enter() ─▶ epoch ─▶ every partition refuses an epoch below the highest that it has seen
-    ack, nack, hold ─▶ prolong()
+    ack, nack, hold ─▶ extend_session()
 
 A broker remembers an epoch for a third of a session, so most calls need no call to Redis.  It also remembers which
 subscriptions are shared and have no owner.  What it remembers may be outdated: the partitions check it.
@@ -48,7 +48,7 @@ class ExclusiveConsumers:
             return entered.epoch
         return await self._own(first, name, consumer, take=True)
 
-    async def prolong(self, first: Partition, name: str, consumer: str) -> None:
+    async def extend_session(self, first: Partition, name: str, consumer: str) -> None:
         """The consumer has called, so its session goes on.  Raises ConsumerBusy for one that is not the owner."""
         if (first.topic_id, name) in self._shared:
             return

@@ -81,7 +81,7 @@ class Leasing:
             return await asyncio.shield(leasing)
         except asyncio.CancelledError:
             with contextlib.suppress(LedgerError):
-                await self.hand_back(receive, partitions, (await leasing).messages)
+                await self.release(receive, partitions, (await leasing).messages)
             raise
 
     async def lease(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
@@ -101,11 +101,9 @@ class Leasing:
             retry_after_ms=self._config.consumer_session_ms,
         )
 
-    async def hand_back(
-        self, receive: ReceiveCall, partitions: Sequence[Partition], messages: Sequence[Message]
-    ) -> None:
+    async def release(self, receive: ReceiveCall, partitions: Sequence[Partition], messages: Sequence[Message]) -> None:
         """These messages reach no consumer."""
-        await self._hand_back(partitions, receive.name, receive.request, [each.id for each in messages])
+        await self._release(partitions, receive.name, receive.request, [each.id for each in messages])
 
     async def _share_out(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
@@ -142,7 +140,7 @@ class Leasing:
                     asked.append(partition)
             if failures:
                 attempt.budget.end()
-                await self._hand_back(partitions, name, request, [each.id for each in messages])
+                await self._release(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
             share = records_max
         if not messages:
@@ -167,10 +165,10 @@ class Leasing:
         try:
             messages, read = await self._read(partition, name, request.consumer, received, attempt)
         except BaseException:
-            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries))
+            await self._release([partition], name, request, _ids_of(partition, received.deliveries))
             raise
         if read < len(received.deliveries):
-            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries[read:]))
+            await self._release([partition], name, request, _ids_of(partition, received.deliveries[read:]))
         return messages, received
 
     async def _read(
@@ -205,7 +203,7 @@ class Leasing:
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await scripts.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
         if rule is not None:
-            messages = await self._mover.sift(rule, partition.topic, name, consumer, messages)
+            messages = await self._mover.move_exhausted(rule, partition.topic, name, consumer, messages)
         return messages, len(read)
 
     async def _is_moved(
@@ -220,14 +218,14 @@ class Leasing:
         """Whether what is too large to decode went to the dead letters."""
         if rule is not None and d.deliveries >= rule.max_deliveries:
             unread = Skipped(partition.number, d.first, d.last, error)
-            return await self._mover.sift_unread(rule, partition.topic, name, consumer, unread, d.deliveries)
+            return await self._mover.move_undecodable(rule, partition.topic, name, consumer, unread, d.deliveries)
         if not d.deliveries:
             _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
                          partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
             partition.traffic.unreadable += d.last - d.first + 1
         return False
 
-    async def _hand_back(
+    async def _release(
         self, partitions: Sequence[Partition], name: str, request: ReceiveRequest, ids: Sequence[MessageId]
     ) -> None:
         """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""

@@ -50,10 +50,10 @@ class Receiving(Protocol):
 
     async def lease(self, partitions: Sequence[Partition]) -> Leased: ...
 
-    async def hand_back(self, messages: Sequence[Message]) -> None: ...
+    async def release(self, messages: Sequence[Message]) -> None: ...
 
 
-class _Place:
+class _WatchedPartition:
     """What is known of a partition.  changes: counts what may have brought messages.  asked: attempts under way;
     at_once: how many there may be.  until_s: when what is known ends."""
 
@@ -117,8 +117,8 @@ class _Queue:
         self._served = 0
         self._used_s = self._loop.time()
         self._joined: dict[int, asyncio.Future[None]] = {}  # done when the partition's wake-ups are listened to
-        self._places: dict[int, _Place] = {}
-        self._maybe: dict[int, _Place] = {}  # those that may have messages
+        self._places: dict[int, _WatchedPartition] = {}
+        self._maybe: dict[int, _WatchedPartition] = {}  # those that may have messages
         self._ends: list[tuple[float, int]] = []  # heap: when what is known of a partition ends
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,7 +161,7 @@ class _Queue:
         if poll.service is not None:
             await asyncio.wait({poll.service})
         elif not poll.answer.cancelled() and poll.answer.exception() is None:
-            await poll.receiving.hand_back(poll.answer.result())
+            await poll.receiving.release(poll.answer.result())
 
     # -- leasing -----------------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class _Queue:
             self._served += 1
             poll.service = self._start(self._lease(poll, begun))
 
-    async def _lease(self, poll: _Poll, begun: Mapping[int, tuple[_Place, int]]) -> None:
+    async def _lease(self, poll: _Poll, begun: Mapping[int, tuple[_WatchedPartition, int]]) -> None:
         """begun: the partitions to lease on, and their changes so far."""
         try:
             leased = await poll.receiving.lease([place.partition for place, _ in begun.values()])
@@ -195,7 +195,7 @@ class _Queue:
             for number, (place, changes) in begun.items():
                 self._learn(place, changes, leased.answers.get(number))
             if poll.answer.cancelled():
-                await poll.receiving.hand_back(leased.messages)
+                await poll.receiving.release(leased.messages)
             elif not leased.is_empty or poll.is_over or not self._joined:
                 poll.answer.set_result(leased.messages)
         finally:
@@ -208,7 +208,7 @@ class _Queue:
                 self._waiting = dict(sorted(self._waiting.items()))
             self._serve()
 
-    def _learn(self, place: _Place, changes: int, received: Received | None) -> None:
+    def _learn(self, place: _WatchedPartition, changes: int, received: Received | None) -> None:
         number = place.partition.number
         if received is None or self._places.get(number) is not place:  # not asked; not listened to any more
             return
@@ -228,7 +228,7 @@ class _Queue:
             self._ends = sorted((each.until_s, at) for at, each in self._places.items())
         self._arm()
 
-    def _changed(self, place: _Place) -> None:
+    def _changed(self, place: _WatchedPartition) -> None:
         place.changes += 1
         self._maybe.setdefault(place.partition.number, place)
 
@@ -270,7 +270,7 @@ class _Queue:
     async def _listen(self, partitions: Sequence[Partition], joined: asyncio.Future[None]) -> None:
         try:
             async with self._waiters.listen([p.keys for p in partitions], committed=True) as listener:
-                places = {p.keys.wake: _Place(p) for p in partitions}
+                places = {p.keys.wake: _WatchedPartition(p) for p in partitions}
                 for place in places.values():
                     self._places[place.partition.number] = place
                     self._changed(place)

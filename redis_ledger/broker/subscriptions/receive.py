@@ -125,5 +125,5 @@ class _Waiting:
     async def lease(self, partitions: Sequence[Partition]) -> Leased:
         return await self._leasing.lease(self._receive, partitions)
 
-    async def hand_back(self, messages: Sequence[Message]) -> None:
-        await self._leasing.hand_back(self._receive, self._partitions, messages)
+    async def release(self, messages: Sequence[Message]) -> None:
+        await self._leasing.release(self._receive, self._partitions, messages)

@@ -93,16 +93,16 @@ class Subscriptions:
 
     async def stats(self, topic: str, name: str) -> SubscriptionStats:
         partitions = await self.cursors.partitions(topic)
-        standings = await self.cursors.act_on_all(
+        stats = await self.cursors.act_on_all(
             partitions, name, lambda p: scripts.stats(self._store, p.keys, p.topic_id, name)
         )
         cursors = [
             CursorStats(
                 p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered, s.is_exact
             )
-            for p, s in zip(partitions, standings, strict=True)
+            for p, s in zip(partitions, stats, strict=True)
         ]
-        return SubscriptionStats(topic, partitions[0].topic_id, name, standings[0].kind, cursors)
+        return SubscriptionStats(topic, partitions[0].topic_id, name, stats[0].kind, cursors)
 
     async def seek(
         self,
@@ -152,7 +152,7 @@ class Subscriptions:
             await self._registry.register(transaction, participants)
         work = [self.ack_one(p, name, consumer, ranges, transaction) for p, ranges in found]
         done = sum(await gather_all(work if transaction is None else [self._held(each, transaction) for each in work]))
-        await self.prolong(topic, name, consumer)
+        await self.extend_session(topic, name, consumer)
         return done
 
     async def ack_one(
@@ -190,7 +190,7 @@ class Subscriptions:
                 ),
             )
             done = await self._held(hold, transaction)
-        await self.prolong(topic, name, consumer)
+        await self.extend_session(topic, name, consumer)
         return done
 
     async def nack(
@@ -211,7 +211,7 @@ class Subscriptions:
             found = dict(await self.cursors.by_partition(topic, ids))
         now = self._clock.now_ms()
 
-        async def hand_back(p: Partition) -> int:
+        async def release(p: Partition) -> int:
             ranges = found[p]
             count = await scripts.nack(
                 self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms, unseen=unseen
@@ -220,15 +220,15 @@ class Subscriptions:
                 await self._waiters.poke(p.keys)
             return count
 
-        returned = sum(await self.cursors.act_on_all(found, name, hand_back))
-        await self.prolong(topic, name, consumer)
+        returned = sum(await self.cursors.act_on_all(found, name, release))
+        await self.extend_session(topic, name, consumer)
         return returned
 
-    async def prolong(self, topic: str, name: str, consumer: str) -> None:
+    async def extend_session(self, topic: str, name: str, consumer: str) -> None:
         """The consumer has called: its session goes on if it owns the subscription.  Raises nothing."""
         with contextlib.suppress(LedgerError):
             (first,) = await self.cursors.chosen(topic, (0,))
-            await self._sessions.prolong(first, name, consumer)
+            await self._sessions.extend_session(first, name, consumer)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 

@@ -215,12 +215,12 @@ GROUP = _table(
 DEFAULTS = Config()
 
 
-def described(table: Mapping[str, Setting], config: Config, own: Mapping[str, int]) -> list[Described]:
+def describe(table: Mapping[str, Setting], config: Config, own: Mapping[str, int]) -> list[Described]:
     """Every row with its value.  own: the topic's settings."""
-    return [_described(row, config, own) for row in table.values()]
+    return [_describe(row, config, own) for row in table.values()]
 
 
-def _described(row: Setting, config: Config, own: Mapping[str, int]) -> Described:
+def _describe(row: Setting, config: Config, own: Mapping[str, int]) -> Described:
     here, default, inherited = row.value(config), row.value(DEFAULTS), row.broker or row.name
     synonyms = [Synonym(inherited, default, Source.DEFAULT)]
     if here != default:
@@ -242,18 +242,18 @@ def row_of(name: str) -> Setting:
     return row
 
 
-def settings_of(given: Iterable[tuple[str, str | None]]) -> dict[str, int]:
+def parse_settings(given: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """A topic's own settings from Kafka's names and values.  Raises InvalidConfig."""
     own: dict[str, int] = {}
     for name, value in given:
         row = row_of(name)
         if value is None:
             raise InvalidConfig(f"{name} has no value.")
-        own.update(_parsed(row, value))
+        own.update(_parse(row, value))
     return own
 
 
-def _parsed(row: Setting, text: str) -> dict[str, int]:
+def _parse(row: Setting, text: str) -> dict[str, int]:
     """{our name: value}; empty for a read-only row with its own value."""
     if row.read_only:
         fixed = row.value(DEFAULTS)
@@ -285,7 +285,7 @@ def _no_policy(text: str) -> str:
     )
 
 
-def changed(changes: Sequence[Change]) -> dict[str, int | None]:
+def parse_changes(changes: Sequence[Change]) -> dict[str, int | None]:
     """Incremental changes as settings to set, or (None) to unset.  Raises InvalidConfig, InvalidRequest."""
     _check_names([change.name for change in changes])
     result: dict[str, int | None] = {}
@@ -300,12 +300,12 @@ def changed(changes: Sequence[Change]) -> dict[str, int | None]:
         if value is None:
             raise InvalidRequest(f"{name} has no value.")
         if operation != Operation.SET:
-            value = _joined(row, operation, value)
-        result.update(_parsed(row, value))
+            value = _join(row, operation, value)
+        result.update(_parse(row, value))
     return result
 
 
-def _joined(row: Setting, operation: int, value: str) -> str:
+def _join(row: Setting, operation: int, value: str) -> str:
     if row.type != Type.LIST:
         raise InvalidConfig(f"{row.name} is not a list, so nothing can be added to it or taken from it.")
     items = (row.value(DEFAULTS) or "").split(",")
@@ -317,13 +317,13 @@ def _joined(row: Setting, operation: int, value: str) -> str:
     return ",".join(items)
 
 
-def replaced(given: Sequence[tuple[str, str | None]]) -> dict[str, int | None]:
+def parse_replacement(given: Sequence[tuple[str, str | None]]) -> dict[str, int | None]:
     """All of a topic's settings; those not given are unset.  Raises InvalidConfig, InvalidRequest."""
     _check_names([name for name, _ in given])
     for name, value in given:
         if value is None:
             raise InvalidRequest(f"{name} has no value.")
-    return {**dict.fromkeys(SETTINGS), **settings_of(given)}
+    return {**dict.fromkeys(SETTINGS), **parse_settings(given)}
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -343,13 +343,13 @@ class Configs:
 
     def of_settings(self, own: Mapping[str, int]) -> list[Described]:
         """The configurations of a topic with these settings."""
-        return described(TOPIC, self._config, own)
+        return describe(TOPIC, self._config, own)
 
     def of_broker(self) -> list[Described]:
-        return described(BROKER, self._config, {})
+        return describe(BROKER, self._config, {})
 
     def of_group(self) -> list[Described]:
-        return described(GROUP, self._config, {})
+        return describe(GROUP, self._config, {})
 
     async def change(self, topic: str, settings: Mapping[str, int | None], *, validate_only: bool) -> None:
         """settings: as `changed` or `replaced` made them.  Raises UnknownTopic, InvalidTopicName, TopicBusy."""

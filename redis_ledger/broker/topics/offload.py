@@ -64,14 +64,14 @@ class Page(NamedTuple):
 
     topic_id: str
     first: int
-    standings: list[OffloadState]
+    states: list[OffloadState]
     after: str | None
 
 
-class _At(NamedTuple):
+class _Target(NamedTuple):
     partition: Partition
     calls: OffloadScripts
-    standing: OffloadState
+    state: OffloadState
 
     @property
     def name(self) -> str:
@@ -96,9 +96,9 @@ class Offload:
         for first in range(begin.partition, entry.partitions, READ_AT_ONCE):
             numbers = range(first, min(first + READ_AT_ONCE, entry.partitions))
             read = await asyncio.gather(*(self._at(topic, number, begin.topic_id) for number in numbers))
-            for number, standing in zip(numbers, (at.standing for at in read), strict=True):
-                shown, rest = begin.cut(number, standing.manifest, limit)
-                found.append(standing._replace(manifest=shown))
+            for number, state in zip(numbers, (at.state for at in read), strict=True):
+                shown, rest = begin.cut(number, state.manifest, limit)
+                found.append(state._replace(manifest=shown))
                 limit -= len(shown.segments)
                 if rest is not None:
                     return Page(begin.topic_id, begin.partition, found, str(rest))
@@ -119,30 +119,28 @@ class Offload:
         self._needs_home()
         for _ in range(8):
             at = await self._at(topic, number, topic_id)
-            standing = at.standing
-            if standing.plan is not None:
-                if standing.plan.stretches[-1].end > standing.start:
-                    return standing.plan
-                await at.calls.abandon(standing.plan)
+            state = at.state
+            if state.plan is not None:
+                if state.plan.stretches[-1].end > state.start:
+                    return state.plan
+                await at.calls.abandon(state.plan)
                 continue
             limit = await self._limit(at, older_than_ms)
             ledgers = await at.calls.ledgers()
-            active = next((row for row in ledgers if row.number == standing.active_ledger), None)
+            active = next((row for row in ledgers if row.number == state.active_ledger), None)
             if seal and active is not None and active.max_offset >= 0 and (active.end <= limit or not older_than_ms):
                 await at.partition.seal()
-                at = at._replace(standing=await at.calls.standing())
-                standing, limit = at.standing, await self._limit(at, older_than_ms)
+                at = at._replace(state=await at.calls.state())
+                state, limit = at.state, await self._limit(at, older_than_ms)
                 ledgers = await at.calls.ledgers()
-            ends = decide(
-                ledgers, offloaded=standing.offloaded_offset, start=standing.start, limit=limit, to_limit=seal
-            )
+            ends = decide(ledgers, offloaded=state.offloaded_offset, start=state.start, limit=limit, to_limit=seal)
             if not ends:
                 return None
             id = secrets.token_hex(8)
             wanted = Plan(
                 id, [Stretch(first, end, manifests.file_of(at.folder, first, end, id)) for first, end in ends]
             )
-            stored = await at.calls.plan(wanted, standing.offloaded_offset)
+            stored = await at.calls.plan(wanted, state.offloaded_offset)
             if stored is not None:
                 return stored
         raise TopicBusy(f"The plan of {topic}:{number} changes all the time; try again.", topic=topic)
@@ -151,12 +149,12 @@ class Offload:
         """Raises OffloadDisabled, UnknownPlan, SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
         self._needs_home()
         at = await self._at(topic, number)
-        plan, offloaded = at.standing.plan, at.standing.offloaded_offset
+        plan, offloaded = at.state.plan, at.state.offloaded_offset
         if plan is None or plan.id != plan_id:
             self._was_published(at, plan_id, segments)
         else:
             manifests.check_against(plan, segments)
-            await self._look_at(segments)
+            await self._check_files(segments)
             published = await at.calls.publish(plan, segments)
             if published is None:
                 raise UnknownPlan(f"{at.name} has no plan {plan_id} any more: it was abandoned or published meanwhile.")
@@ -167,7 +165,7 @@ class Offload:
     async def abandon(self, topic: str, number: int, plan_id: str) -> list[str]:
         """The files that the plan named; they may be there.  Raises UnknownPlan."""
         at = await self._at(topic, number)
-        plan = at.standing.plan
+        plan = at.state.plan
         if plan is None or plan.id != plan_id or not await at.calls.abandon(plan):
             raise UnknownPlan(self._no_plan(at, plan_id))
         return [stretch.file for stretch in plan.stretches]
@@ -179,7 +177,7 @@ class Offload:
         SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
         self._needs_home()
         at = await self._at(topic, number, topic_id)
-        manifest = at.standing.manifest
+        manifest = at.state.manifest
         changed = f"The manifest of {at.name} is of version {manifest.version}, not {version}; read it again."
         if manifest.version != version:
             raise ManifestChanged(changed, version=manifest.version)
@@ -189,7 +187,7 @@ class Offload:
                 "Swap fewer at a time; nothing has changed."
             )
         removed = manifests.to_swap(manifest, firsts, added, at.folder)
-        await self._look_at(added)
+        await self._check_files(added)
         now = await at.calls.swap(version, [segment.first for segment in removed], added)
         if now is None:
             raise ManifestChanged(f"The manifest of {at.name} has changed meanwhile; read it again.")
@@ -198,21 +196,21 @@ class Offload:
     async def forget(self, topic: str, number: int, *, topic_id: str | None = None) -> list[str]:
         """Takes what lies wholly below the log start out of the manifest; its files."""
         at = await self._at(topic, number, topic_id)
-        gone = [segment for segment in at.standing.manifest.segments if segment.end <= at.standing.start]
+        gone = [segment for segment in at.state.manifest.segments if segment.end <= at.state.start]
         if gone:
             await at.calls.forget(gone)
         return _files(gone)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    async def _at(self, topic: str, number: int, topic_id: str | None = None) -> _At:
+    async def _at(self, topic: str, number: int, topic_id: str | None = None) -> _Target:
         """What this broker remembers may be of a topic that was deleted and made again meanwhile.  topic_id: the one
         that is meant; whichever stands where none is given."""
         for is_last in (False, True):
             partition = await self._catalog.partition(topic, number)
             calls = OffloadScripts(self._store, partition.keys, topic, partition.topic_id)
             try:
-                at = _At(partition, calls, await calls.standing())
+                at = _Target(partition, calls, await calls.state())
             except UnknownTopic:
                 self._catalog.forget(topic)
                 if is_last:
@@ -226,32 +224,32 @@ class Offload:
             return at
         raise AssertionError("not reached")
 
-    async def _limit(self, at: _At, older_than_ms: int) -> int:
+    async def _limit(self, at: _Target, older_than_ms: int) -> int:
         if older_than_ms <= 0:
-            return at.standing.stable
-        return min(at.standing.stable, await at.partition.offsets.offset_at(self._clock.now_ms() - older_than_ms))
+            return at.state.stable
+        return min(at.state.stable, await at.partition.offsets.offset_at(self._clock.now_ms() - older_than_ms))
 
-    async def _look_at(self, segments: Sequence[Segment]) -> None:
+    async def _check_files(self, segments: Sequence[Segment]) -> None:
         """Every file is where this broker will read it, and is what it is said to be.  Raises SegmentMismatch,
         OffloadedUnavailable."""
         uri = self._config.offload_home
         turns = asyncio.Semaphore(OPENED_MAX)
 
-        async def look(segment: Segment) -> None:
+        async def check(segment: Segment) -> None:
             async with turns:
-                await asyncio.to_thread(_look, uri, segment)
+                await asyncio.to_thread(_check_file, uri, segment)
 
-        await asyncio.gather(*(look(segment) for segment in segments if segment.file))
+        await asyncio.gather(*(check(segment) for segment in segments if segment.file))
 
-    def _was_published(self, at: _At, plan_id: str, segments: Sequence[Segment]) -> None:
+    def _was_published(self, at: _Target, plan_id: str, segments: Sequence[Segment]) -> None:
         """Raises UnknownPlan unless the manifest has these very segments: then this call repeats one that was lost."""
-        known = {segment.first: segment for segment in at.standing.manifest.segments}
+        known = {segment.first: segment for segment in at.state.manifest.segments}
         if not segments or any(known.get(segment.first) != segment for segment in segments):
             raise UnknownPlan(self._no_plan(at, plan_id))
 
-    def _no_plan(self, at: _At, plan_id: str) -> str:
-        plan = at.standing.plan
-        offloaded = at.standing.offloaded_offset
+    def _no_plan(self, at: _Target, plan_id: str) -> str:
+        plan = at.state.plan
+        offloaded = at.state.offloaded_offset
         present = "there is no plan" if plan is None else f"its plan is {plan.id}"
         return f"{at.name} has no plan {plan_id}: {present}, and the offloaded offset is {offloaded}."
 
@@ -260,7 +258,7 @@ class Offload:
             raise OffloadDisabled
 
 
-def _look(uri: str, segment: Segment) -> None:
+def _check_file(uri: str, segment: Segment) -> None:
     try:
         from redis_ledger.offload.segment import SegmentFile, open_home
     except ImportError as missing:

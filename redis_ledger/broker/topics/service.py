@@ -6,7 +6,7 @@ import asyncio
 import builtins
 from collections.abc import Mapping
 
-from redis_ledger.broker.types import Holding, PartitionProducer, PartitionState, Topic
+from redis_ledger.broker.types import OpenTransaction, PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
@@ -104,15 +104,17 @@ class Topics:
                 found[int(pid)] = known._replace(first_offset=first)
         return sorted(found.values())
 
-    async def holding(self, name: str) -> builtins.list[Holding]:
+    async def open_transactions(self, name: str) -> builtins.list[OpenTransaction]:
         """The open transactions that have written to the topic, by partition and first offset."""
         entry = await self._catalog.get(name)
 
-        async def one(number: int) -> builtins.list[Holding]:
+        async def one(number: int) -> builtins.list[OpenTransaction]:
             k = (await self._catalog.partition(name, number)).keys
             rows = await self._store.command("HVALS", k.open, key=k.state)
             opened = [list(map(int, row.split(b" "))) for row in rows if row]
-            return [Holding(number, first, TxnId(coordinator, serial)) for _, coordinator, serial, first in opened]
+            return [
+                OpenTransaction(number, first, TxnId(coordinator, serial)) for _, coordinator, serial, first in opened
+            ]
 
         found = await asyncio.gather(*(one(number) for number in range(entry.partitions)))
         return sorted(each for some in found for each in some)

@@ -99,7 +99,7 @@ class Execute:
         if decision.state.is_ending:
             await self._finish(decision)
         for topic, name, consumer in {(ack.topic, ack.subscription, ack.consumer) for ack in acks}:
-            await self._subscriptions.prolong(topic, name, consumer)
+            await self._subscriptions.extend_session(topic, name, consumer)
         appended: dict[str, list[Appended]] = {}
         for (topic, _), where in zip(outgoing, results[len(holds) :], strict=True):
             assert isinstance(where, list)

@@ -154,7 +154,7 @@ class HangingTransactions:
         if state is None:
             return
         here = participants(partition, held.subscriptions)
-        await self._transactions.carry(Decision(held.txn, state, here, -1, held.producer))
+        await self._transactions.apply(Decision(held.txn, state, here, -1, held.producer))
         outcome = "commit" if state is TxnState.COMMITTING else "abort"
         metrics.transactions_forgotten.labels(outcome).inc()
         log.warning(

@@ -49,7 +49,7 @@ class Producers:
     ) -> None:
         self.ids, self.identities, self._transactions = ProducerIds(coordinators), identities, transactions
         self._coordinators = coordinators
-        self._catalog, self._standings = catalog, TransactionListing(coordinators, identities)
+        self._catalog, self._listing = catalog, TransactionListing(coordinators, identities)
         self._registry, self._quotas, self._config = registry, quotas, config
         self._open: OrderedDict[int, _OpenTransaction] = OrderedDict()
         self._loop = asyncio.get_running_loop()
@@ -148,7 +148,7 @@ class Producers:
         except TransactionNotFound:  # hanging indeed: its coordinator does not know it (any more)
             here = [Participant(topic, partition.topic_id, number)]
             who = Producer(producer_id, open_epoch, "")
-            await self._transactions.carry(Decision(txn, TxnState.ABORTING, here, -1, who))
+            await self._transactions.apply(Decision(txn, TxnState.ABORTING, here, -1, who))
 
     async def forget_idle(self, now_ms: int) -> None:
         """Removes transactional ids that have expired; their next producer is treated as new."""
@@ -158,12 +158,12 @@ class Producers:
                 if identity.used_ms < before:
                     await self.identities.forget(coordinator, identity)
 
-    async def standing(self, transactional_id: str) -> ListedTransaction:
+    async def describe_transaction(self, transactional_id: str) -> ListedTransaction:
         """Raises TransactionNotFound."""
-        return await self._standings.of(transactional_id)
+        return await self._listing.of(transactional_id)
 
-    async def standings(self) -> list[ListedTransaction]:
-        return await self._standings.all()
+    async def list_transactions(self) -> list[ListedTransaction]:
+        return await self._listing.all()
 
     async def _carried(self, identified: ProducerIdentity) -> tuple[int, int]:
         if identified.decision is not None:

@@ -181,7 +181,7 @@ class Transactions:
         (_committed if decision.state is TxnState.COMMITTING else _aborted).inc()
         self._coordinators.done(decision.txn)
 
-    async def carry_decided(self, txn: TxnId, where: Participant) -> None:
+    async def apply_decided(self, txn: TxnId, where: Participant) -> None:
         """Carries the end of a decided transaction, also to `where`, which still has it open.  Leaves one alone that
         is not decided.  Raises Unavailable if its coordinator does not know it."""
         try:
@@ -197,9 +197,9 @@ class Transactions:
         await self._after(await self._coordinators.decide(txn, commit=is_commit), "all")
         if not record.state.is_ending:  # carried before, and not remembered to whom
             ending = TxnState.COMMITTING if is_commit else TxnState.ABORTING
-            await self.carry(Decision(txn, ending, [where], -1, record.producer))
+            await self.apply(Decision(txn, ending, [where], -1, record.producer))
 
-    async def carry(self, decision: Decision) -> None:
+    async def apply(self, decision: Decision) -> None:
         """Ends on the participants what no coordinator knows of."""
         await self._participants.end(decision)
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from redis_ledger.auth.acl import Op
-from redis_ledger.broker.topics.configs import replaced
+from redis_ledger.broker.topics.configs import parse_replacement
 from redis_ledger.errors import InvalidRequest, LedgerError
 from redis_ledger.kafka.bounded_gather import few_at_once
 from redis_ledger.kafka.handlers.describe_configs import BROKER, GROUP, TOPIC, check, kind_name
@@ -31,7 +31,8 @@ async def handle(request: AlterConfigsRequest, call: RequestContext) -> AlterCon
     async def replace(asked: AlterConfigsResource) -> AlterConfigsResourceResponse:
         kind, name = asked.resource_type, asked.resource_name
         code, message = await change(
-            kind, name, times[kind, name], lambda: replaced([(each.name, each.value) for each in asked.configs]),
+            kind, name, times[kind, name],
+            lambda: parse_replacement([(each.name, each.value) for each in asked.configs]),
             request.validate_only, call,
         )  # fmt: skip
         return AlterConfigsResourceResponse(code, message, kind, name)

@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker.topics.configs import Described, settings_of
+from redis_ledger.broker.topics.configs import Described, parse_settings
 from redis_ledger.config import Config
 from redis_ledger.errors import (
     InvalidPartitions,
@@ -58,7 +58,7 @@ class RequestedTopic(NamedTuple):
 
 def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> RequestedTopic:
     """The partitions and settings of a new topic.  brokers: node ids.  Raises LedgerError with Kafka's code."""
-    settings = settings_of((given.name, given.value) for given in asked.configs)
+    settings = parse_settings((given.name, given.value) for given in asked.configs)
     if asked.assignments:
         if asked.num_partitions != -1 or asked.replication_factor != -1:
             raise InvalidRequest("Where brokers are assigned, partitions and replication factor must be -1.")

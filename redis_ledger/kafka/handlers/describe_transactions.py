@@ -30,14 +30,14 @@ async def handle(request: DescribeTransactionsRequest, call: RequestContext) -> 
 async def _one(transactional_id: str, call: RequestContext) -> TransactionState:
     try:
         call.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
-        standing = await call.broker.producers.standing(transactional_id)
+        found = await call.broker.producers.describe_transaction(transactional_id)
     except LedgerError as error:
         return TransactionState(code_of(error), transactional_id)
     topics: dict[str, set[int]] = {}
-    for topic, number in standing.partitions:
+    for topic, number in found.partitions:
         if call.allows(Op.DESCRIBE, Resource.TOPIC, topic):
             topics.setdefault(topic, set()).add(number)
     return TransactionState(
-        NONE, transactional_id, standing.state, standing.timeout_ms, standing.started_ms or -1,
-        standing.producer_id, standing.epoch, [TopicData(topic, sorted(numbers)) for topic, numbers in topics.items()],
+        NONE, transactional_id, found.state, found.timeout_ms, found.started_ms or -1,
+        found.producer_id, found.epoch, [TopicData(topic, sorted(numbers)) for topic, numbers in topics.items()],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from redis_ledger.broker.topics.configs import Change, changed
+from redis_ledger.broker.topics.configs import Change, parse_changes
 from redis_ledger.kafka.bounded_gather import few_at_once
 from redis_ledger.kafka.handlers.alter_configs import change
 from redis_ledger.kafka.protocol.messages.incremental_alter_configs_request import (
@@ -32,7 +32,7 @@ async def handle(request: IncrementalAlterConfigsRequest, call: RequestContext) 
         kind, name = asked.resource_type, asked.resource_name
         wanted = [Change(each.name, each.config_operation, each.value) for each in asked.configs]
         code, message = await change(
-            kind, name, times[kind, name], lambda: changed(wanted), request.validate_only, call
+            kind, name, times[kind, name], lambda: parse_changes(wanted), request.validate_only, call
         )  # fmt: skip
         return AlterConfigsResourceResponse(code, message, kind, name)
 

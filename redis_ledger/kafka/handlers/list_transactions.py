@@ -29,20 +29,20 @@ async def handle(request: ListTransactionsRequest, call: RequestContext) -> List
     unknown = [state for state in request.state_filters if state not in STATES]
     members, now = call.broker.live_brokers, call.broker.clock.now_ms()
     found = []
-    for standing in await call.broker.producers.standings():
-        name = standing.transactional_id
+    for transaction in await call.broker.producers.list_transactions():
+        name = transaction.transactional_id
         here = members.assigned(name)
         if here is not None and here.id != members.node_id:
             continue
-        if request.state_filters and standing.state not in request.state_filters:
+        if request.state_filters and transaction.state not in request.state_filters:
             continue
-        if request.producer_id_filters and standing.producer_id not in request.producer_id_filters:
+        if request.producer_id_filters and transaction.producer_id not in request.producer_id_filters:
             continue
-        if request.duration_filter >= 0 and not 0 < standing.started_ms <= now - request.duration_filter:
+        if request.duration_filter >= 0 and not 0 < transaction.started_ms <= now - request.duration_filter:
             continue
         if pattern is not None and not pattern.matches(name):
             continue
         if not call.allows(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, name):
             continue
-        found.append(TransactionState(name, standing.producer_id, standing.state))
+        found.append(TransactionState(name, transaction.producer_id, transaction.state))
     return ListTransactionsResponse(0, NONE, unknown, found)

@@ -14,8 +14,8 @@ from redis_ledger.broker.types import (
     DelayStats,
     Executed,
     Fetched,
-    Placed,
     Scheduled,
+    ScheduledRef,
     Topic,
     Transaction,
 )
@@ -86,7 +86,7 @@ class FakeBroker:
             produce_batches=self._answering("produce_batches", [Appended(0, 7, 1)]),
             fetch=self._fetch,
         )
-        placed = Placed(ScheduledId(0, 17, 0), 90_000)
+        placed = ScheduledRef(ScheduledId(0, 17, 0), 90_000)
         waiting = Scheduled(placed.id, 90_000, 5, b"k", b'{"a":1}', (("h", b"v"),))
         counts, nothing = (2, 2, 0, 2, 1, 0, 90_000, 95_000, 0, 230), (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
         self.metrics_collector = SimpleNamespace(show=self._answering("overview", None))

@@ -15,10 +15,10 @@ from redis_ledger.broker.topics.configs import (
     Source,
     Synonym,
     Type,
-    changed,
-    described,
-    replaced,
-    settings_of,
+    describe,
+    parse_changes,
+    parse_replacement,
+    parse_settings,
 )
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest, LedgerError
@@ -131,7 +131,7 @@ def test_partitions_can_only_become_more_each_with_a_broker(count, assigned, cod
 
 
 def found(table, name, config=CONFIG, own=None):
-    return next(each for each in described(table, config, own or {}) if each.name == name)
+    return next(each for each in describe(table, config, own or {}) if each.name == name)
 
 
 def test_a_value_comes_from_the_topic_else_the_broker_else_the_default():
@@ -186,26 +186,26 @@ def test_brokers_and_groups_tell_our_settings_under_kafkas_names():
 )
 def test_a_value_that_would_not_be_kept_is_refused(name, value):
     with pytest.raises(InvalidConfig, match=name):
-        settings_of([(name, value)])
+        parse_settings([(name, value)])
 
 
 def test_values_at_the_ends_of_their_range_are_taken():
     given = [("retention.ms", "9223372036854775807"), ("retention.bytes", "-1"), ("max.message.bytes", "0")]
-    assert settings_of(given) == {"retention_ms": (1 << 63) - 1, "retention_bytes": -1, "batch_bytes_max": 0}
+    assert parse_settings(given) == {"retention_ms": (1 << 63) - 1, "retention_bytes": -1, "batch_bytes_max": 0}
 
 
 @pytest.mark.parametrize(("text", "value"), [("true", 1), ("false", 0), (" TRUE ", 1)])
 def test_a_switch_is_true_or_false_and_has_no_value_where_it_is_unset(text, value):
-    assert settings_of([("delayed.delivery", text)]) == {"delayed_delivery": value}
+    assert parse_settings([("delayed.delivery", text)]) == {"delayed_delivery": value}
     unset, own = found(TOPIC, "delayed.delivery"), found(TOPIC, "delayed.delivery", own={"delayed_delivery": value})
     assert (unset.value, unset.source, unset.read_only, unset.type) == (None, Source.DEFAULT, False, Type.BOOLEAN)
     assert (own.value, own.source) == (text.strip().lower(), Source.TOPIC)
-    assert changed([Change("delayed.delivery", DELETE, None)]) == {"delayed_delivery": None}
+    assert parse_changes([Change("delayed.delivery", DELETE, None)]) == {"delayed_delivery": None}
 
 
 def test_whether_records_wait_for_acknowledgements_is_the_brokers_choice_or_the_topics():
     name, started_with = "retention.acknowledged", replace(CONFIG, retention_acknowledged=True)
-    assert settings_of([(name, "true")]) == {"retention_acknowledged": 1}
+    assert parse_settings([(name, "true")]) == {"retention_acknowledged": 1}
     assert (found(TOPIC, name).value, found(TOPIC, name).source) == ("false", Source.DEFAULT)
     told = found(TOPIC, name, started_with, {"retention_acknowledged": 0})
     assert [(each.value, each.source) for each in told.synonyms] == [
@@ -216,13 +216,13 @@ def test_whether_records_wait_for_acknowledgements_is_the_brokers_choice_or_the_
 @pytest.mark.parametrize("value", ["1", "0", "yes", "", "none"])
 def test_a_switch_takes_no_other_word(value):
     with pytest.raises(InvalidConfig, match=r"delayed\.delivery is true or false"):
-        settings_of([("delayed.delivery", value)])
+        parse_settings([("delayed.delivery", value)])
 
 
 @pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete,compact"])
 def test_a_compacted_topic_is_refused_with_what_to_do_instead(policy):
     with pytest.raises(InvalidConfig, match=r"not compacted.*Use delete.*retention\.ms=-1"):
-        settings_of([("cleanup.policy", policy)])
+        parse_settings([("cleanup.policy", policy)])
 
 
 @pytest.mark.parametrize(
@@ -236,13 +236,13 @@ def test_a_compacted_topic_is_refused_with_what_to_do_instead(policy):
     ],
 )
 def test_replicas_and_compression_are_shown_as_they_were_set_and_say_that_they_have_no_effect(name, text, ours, number):
-    assert settings_of([(name, text)]) == {ours: number}
+    assert parse_settings([(name, text)]) == {ours: number}
     own, unset = found(TOPIC, name, own={ours: number}), found(TOPIC, name)
     assert (own.value, own.source, own.read_only) == (text.strip(), Source.TOPIC, False)
     assert (unset.value, unset.source) == ({"min.insync.replicas": "1"}.get(name, "producer"), Source.DEFAULT)
     assert "without effect" in own.documentation
     assert over({ours: number}, CONFIG) is CONFIG
-    assert changed([Change(name, DELETE, None)]) == {ours: None}
+    assert parse_changes([Change(name, DELETE, None)]) == {ours: None}
 
 
 def test_changes_set_and_take_away_and_leave_the_rest():
@@ -252,9 +252,9 @@ def test_changes_set_and_take_away_and_leave_the_rest():
         Change("cleanup.policy", APPEND, "delete"),
         Change("cleanup.policy.not", DELETE, None),
     ]
-    assert changed(changes[:3]) == {"retention_ms": 5, "ledger_age_ms_max": None}
+    assert parse_changes(changes[:3]) == {"retention_ms": 5, "ledger_age_ms_max": None}
     with pytest.raises(InvalidConfig, match=r"cleanup\.policy\.not"):
-        changed(changes)
+        parse_changes(changes)
 
 
 @pytest.mark.parametrize(
@@ -271,12 +271,12 @@ def test_changes_set_and_take_away_and_leave_the_rest():
 )
 def test_a_change_that_cannot_be_made_is_refused(change, error):
     with pytest.raises(error) as refused:
-        changed([change])
+        parse_changes([change])
     assert type(refused.value) is error
 
 
 def test_what_a_replacement_does_not_name_falls_back():
-    assert replaced([("retention.ms", "5"), ("preallocate", "false")]) == {
+    assert parse_replacement([("retention.ms", "5"), ("preallocate", "false")]) == {
         **dict.fromkeys(SETTINGS),
         "retention_ms": 5,
     }
@@ -284,9 +284,9 @@ def test_what_a_replacement_does_not_name_falls_back():
 
 def test_a_name_given_twice_is_refused():
     with pytest.raises(InvalidRequest):
-        replaced([("retention.ms", "5"), ("retention.ms", "6")])
+        parse_replacement([("retention.ms", "5"), ("retention.ms", "6")])
     with pytest.raises(InvalidRequest):
-        changed([Change("retention.ms", SET, "5"), Change("retention.ms", DELETE, None)])
+        parse_changes([Change("retention.ms", SET, "5"), Change("retention.ms", DELETE, None)])
 
 
 # -- a few at once -----------------------------------------------------------------------------------------------------

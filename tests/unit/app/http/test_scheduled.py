@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.types import Appended, NewRecord, Placed
+from redis_ledger.broker.types import Appended, NewRecord, ScheduledRef
 from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, StoreUnavailable, UnknownPartition, UnknownScheduled
 from redis_ledger.ids import ScheduledId
@@ -16,7 +16,7 @@ from tests.unit.app.http.test_application import expect_problem
 
 ALL = "/v1/topics/orders/scheduled"
 ONE = ALL + "/0:17.0"
-SEVERAL = [Placed(ScheduledId(0, 17, 0), 90_000), Placed(ScheduledId(0, 18, 2), 95_000)]
+SEVERAL = [ScheduledRef(ScheduledId(0, 17, 0), 90_000), ScheduledRef(ScheduledId(0, 18, 2), 95_000)]
 
 
 async def ask(broker: FakeBroker, method: str, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
