@@ -1,1 +1,1 @@
-"""Who has acknowledged what: subscriptions and their cursors."""
+"""Subscriptions and their cursors: acknowledgements, leases, and committed offsets of Kafka groups."""

@@ -1,9 +1,8 @@
-"""A Kafka group's offset on one partition: one function for each script of it, the only code that knows the order of
-their KEYS and ARGV.
+"""Committed offsets of Kafka groups on one partition: one function per script, with the order of its KEYS and ARGV.
 
-It is a cursor of kind `kafka` at a subscription's keys, so it shows among the topic's subscriptions, and the end of a
-transaction settles it as it settles acknowledgements.  All calls may be repeated; those whose reply was lost are sent
-again by the store.  Source: KIP-98, KIP-447, KIP-496.
+An offset is a cursor of kind `kafka` at a subscription's keys, so it is listed with the topic's subscriptions, and the
+end of a transaction settles it like acknowledgements.  All calls are idempotent; the store repeats a call whose reply
+was lost.  Source: KIP-98, KIP-447, KIP-496.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ When = Literal["always", "empty", "idle"]
 
 
 class GroupOffset(NamedTuple):
-    """time_ms: of the commit; -1 when there is no offset.  pending: transactions that have committed another one here
-    and have not ended, a hundred at most."""
+    """time_ms: of the commit; -1 without an offset.  pending: at most 100 open transactions with pending commits."""
 
     offset: int
     leader_epoch: int
@@ -51,9 +49,9 @@ async def commit(
     txn: TxnId | None,
     now_ms: int,
 ) -> bool:
-    """True when the register was not there before.  generation -1: the commit has no generation.
+    """Returns True if the register was created.  generation -1: the commit has no generation.
 
-    Raises IllegalGeneration (a later one was here), TransactionEnded, WrongSubscriptionKind, UnknownTopic.
+    Raises IllegalGeneration (fenced by a later one), TransactionEnded, WrongSubscriptionKind, UnknownTopic.
     """
     args = (
         topic_id, encode_name(group), now_ms, generation, offset, leader_epoch, metadata.encode(),
@@ -74,8 +72,8 @@ async def fetch(
     make: bool = False,
     now_ms: int,
 ) -> GroupOffset:
-    """What is committed.  With a generation earlier ones can commit nothing here any more, whatever is on its way.
-    make: the register is there afterwards.  Raises WrongSubscriptionKind, UnknownTopic."""
+    """Reads the committed offset.  A generation fences earlier ones, including commits in flight.
+    make: creates a missing register.  Raises WrongSubscriptionKind, UnknownTopic."""
     args = (topic_id, encode_name(group), now_ms, generation, 1 if make else 0)
     reply = _checked(await store.call(_FETCH, (keys.state, keys.subs, *keys.sub(group).of_register()), args), group)
     pending = (name.split(b"-") for name in reply[5:])
@@ -93,10 +91,10 @@ async def delete(
     when: When = "always",
     before_ms: int = 0,
 ) -> bool:
-    """True when there is a register left.
+    """Returns whether the register remains.
 
-    what  offset: the offset and what is pending, while the register stays and fences as before; register: all of it
-    when  empty: if there is no offset; idle: if no member was seen since before_ms; and nothing pending
+    what  offset: the offset and pending commits; the register stays and keeps its fence.  register: everything
+    when  empty: if there is no offset; idle: if no member was seen since before_ms; both only without pending commits
     """
     args = (topic_id, encode_name(group), what, when, before_ms)
     sub = keys.sub(group)
@@ -120,5 +118,5 @@ def _checked(reply: list[Any], group: str, generation: int = -1, txn: TxnId | No
         raise TransactionEnded(f"Transaction {txn} has ended; begin a new one.", transaction=str(txn))
     assert status == Status.WRONG_KIND, f"an offset script answered {reply!r}"
     raise WrongSubscriptionKind(
-        f"{group!r} is a subscription of the kind {reply[1].decode()}; a Kafka group needs a name of its own."
+        f"{group!r} is a subscription of the kind {reply[1].decode()}; a Kafka group needs another name."
     )

@@ -1,13 +1,12 @@
-"""Long acknowledgements in pages, so that none holds Redis up.
+"""Splits long acknowledgements into pages, so that no call blocks Redis.
 
     ranges   ████ ████ ████ ██        check every page, then act on every page
     calls    check check check check  page page page page
 
-One call touches at most LEASES_MAX leases and carries at most RANGES_MAX ranges.  What fits is done in one call: all or
-nothing.  What does not fit is first checked as a whole; nothing is done if any of it is refused.  Between the check and
-a page a lease may run out and go to another consumer.  Then that page is refused, and what the pages before it have
-acknowledged stays so: the consumer had said that it is done with these messages.  To repeat all of it is right.
-Repeating a page changes nothing.
+One call touches at most LEASES_MAX leases and has at most RANGES_MAX ranges.  An acknowledgement that fits is one call:
+all or nothing.  A longer one is first checked as a whole; nothing is acknowledged if any of it is refused.  Between the
+check and a page a lease may expire and go to another consumer.  Then that page is refused, and the pages before it stay
+acknowledged.  A retry may repeat the whole acknowledgement: repeating a page changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ How = Literal["all", "check", "page"]
 
 
 async def ack_in_pages(act: Callable[[Sequence[Range], How], Awaitable[list[Any]]], ranges: Sequence[Range]) -> int:
-    """Of how many offsets the acts tell.  act: one call, as lua/cursor/ack answers it."""
+    """Returns the number of offsets acknowledged.  act: one call; it returns the reply of lua/cursor/ack."""
     if len(ranges) <= RANGES_MAX:
         _, count, _, *reached = await act(ranges, "all")
         if not reached:
@@ -42,8 +41,8 @@ async def _each(act: Callable[[Sequence[Range], How], Awaitable[list[Any]]], ran
 
 
 async def ack_cumulative_in_pages(act: Callable[[int, How], Awaitable[list[Any]]], *, is_sum: bool) -> int:
-    """As acted, of one range up to an offset.  act: the offset to begin at, and how.  is_sum: each act counts what it
-    has done; otherwise each tells the whole."""
+    """As ack_in_pages, for one range up to an offset.  act: gets the first offset, and how.  is_sum: each call returns
+    its own count; otherwise each returns the total."""
     _, count, _, *reached = await act(0, "all")
     if not reached:
         return int(count)
@@ -58,5 +57,5 @@ async def ack_cumulative_in_pages(act: Callable[[int, How], Awaitable[list[Any]]
 
 
 def behind(ranges: Sequence[Range], reached: int) -> list[Range]:
-    """What of the ranges lies behind an offset."""
+    """Returns the part of the ranges after an offset."""
     return [Range(max(first, reached + 1), last) for first, last in ranges if last > reached]

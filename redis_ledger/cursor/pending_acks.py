@@ -1,7 +1,7 @@
-"""Transactional acks of one subscription on one partition, carried together.
+"""Batches the transactional acks of one subscription on one partition.
 
-    arrivals   t1  t2 t3  t4       one call in flight; what arrives meanwhile leaves in the next
-    calls      |t1| |t2,t3,t4|     in doubt? then t2, t3 and t4 one by one, and each has its own outcome
+    arrivals   t1  t2 t3  t4       one call in flight; later acks are sent with the next
+    calls      |t1| |t2,t3,t4|     if one is not simple: t2, t3 and t4 one by one, each with its own result
 
 Source: docs/decisions/0007.
 """
@@ -38,7 +38,7 @@ class PendingAcks:
         )
 
     def add(self, consumer: str, txn: TxnId, ranges: Sequence[Range]) -> asyncio.Future[int]:
-        """A future of how many offsets the transaction holds; it fails as calls.hold does."""
+        """Returns a future of the number of offsets that the transaction holds.  Raises as scripts.pending_ack."""
         future: asyncio.Future[int] = self._loop.create_future()
         self._group.add(PendingAck(consumer, txn, ranges, future))
         return future

@@ -1,9 +1,9 @@
-"""Offsets as ranges: what acknowledgements travel as.
+"""Ranges of offsets, as acknowledgements use them.
 
     offsets   7 3 4 4 5 9        ranges   (3, 5) (7, 7) (9, 9)        both ends belong to a range
 
-A client names messages one by one; nearly always they are neighbours.  Ranges are ascending, disjoint and minimal (no
-two that touch), which is what the scripts of lua/cursor/ rely on.
+Clients acknowledge messages one by one, mostly neighbours.  Ranges are ascending, disjoint and minimal (no two touch),
+which the scripts of lua/cursor/ require.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Range(NamedTuple):
 
 
 def to_ranges(offsets: Iterable[int]) -> list[Range]:
-    """The fewest ranges that hold exactly these offsets, in any order, repeated or not."""
+    """Returns the fewest ranges with exactly these offsets.  The offsets may be unordered and repeated."""
     ranges: list[Range] = []
     first = last = -2
     for offset in sorted(offsets):
@@ -39,5 +39,5 @@ def size(ranges: Iterable[Range]) -> int:
 
 
 def flat(ranges: Sequence[Range]) -> list[int]:
-    """As script arguments: first, last, first, last, ..."""
+    """Returns the script arguments: first, last, first, last, ..."""
     return [bound for pair in ranges for bound in pair]

@@ -1,9 +1,9 @@
-"""A subscription's existence and its owner: what is decided on partition 0, and the cursors made after it.
+"""Registers a subscription and its owner on partition 0, and creates its cursors on the other partitions.
 
-    partition 0        register: kind, incarnation, start, number of partitions; of an exclusive one its owner
-    other partitions   a cursor that carries the same incarnation
+    partition 0        register: kind, incarnation, start, number of partitions; owner of an exclusive subscription
+    other partitions   a cursor with the same incarnation
 
-The incarnation is a random word.  It tells a cursor from the leftover of a deleted subscription of the same name.
+The incarnation is a random word.  It distinguishes a cursor from the leftover of a deleted subscription with its name.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _CLAIM = Script.load("cursor/claim")
 
 
 class Registration(NamedTuple):
-    """A subscription as partition 0 knows it.
+    """A subscription as registered on partition 0.
 
-    start, partitions   where it began, on the partitions that the topic had then; on later ones it begins at the first
-                        record.  Subscriptions of earlier releases have 0 partitions and no incarnation.
+    start, partitions   its start on the partitions that the topic had at its creation; on later ones it starts at the
+                        first record.  Subscriptions of earlier releases have 0 partitions and no incarnation.
     """
 
     kind: Kind
@@ -44,12 +44,12 @@ class Registration(NamedTuple):
 async def register(
     store: Store, keys: PartitionKeys, topic_id: str, name: str, wanted: Registration, now_ms: int
 ) -> bool:
-    """On partition 0: whether this call registered it.  Raises SubscriptionExists if it is there with another kind."""
+    """On partition 0.  Returns whether this call registered it.  Raises SubscriptionExists if its kind differs."""
     args = (topic_id, encode_name(name), wanted.kind, wanted.start, now_ms, wanted.incarnation, wanted.partitions, 1)
     reply = await store.call(_CREATE, (keys.state, keys.subs, *keys.sub(name).all()), args)
     if reply[0] == Status.EXISTS:
         raise SubscriptionExists(
-            f"Subscription {name!r} exists and is {text(reply[1])}; use it so, or choose another name."
+            f"Subscription {name!r} exists and is {text(reply[1])}; use that kind or another name."
         )
     return bool(checked(reply, name)[1])
 
@@ -65,8 +65,8 @@ async def make(
     *,
     anew: bool,
 ) -> None:
-    """The cursor on another partition.  anew: the subscription was registered just now, so a cursor of an earlier
-    release is a leftover."""
+    """Creates the cursor on another partition.  anew: the subscription was registered just now, so a cursor of an
+    earlier release is a leftover."""
     start = of.start_on(partition)
     args = (topic_id, encode_name(name), of.kind, start, now_ms, of.incarnation, "", int(anew))
     at = (keys.state, keys.subs, *keys.sub(name).all())
@@ -77,7 +77,7 @@ async def make(
 
 
 async def read(store: Store, keys: PartitionKeys, name: str) -> Registration | None:
-    """The cursor of one partition; start and partitions are known on partition 0 only."""
+    """Reads the cursor of one partition; start and partitions are set only on partition 0."""
     row: Sequence[bytes | None] = await store.command(
         "HMGET", keys.sub(name).cursor, "kind", "incarnation", "start", "partitions", key=keys.state
     )
@@ -88,7 +88,7 @@ async def read(store: Store, keys: PartitionKeys, name: str) -> Registration | N
 
 
 async def delete(store: Store, keys: PartitionKeys, topic_id: str, name: str, incarnation: str = "*") -> str | None:
-    """The incarnation that was removed, or None.  incarnation: remove it only if it is this one; "*" removes any."""
+    """Returns the deleted incarnation, or None.  incarnation: deletes only this one; "*" deletes any."""
     sub = keys.sub(name).all()
     reply = await store.call(_DELETE, (keys.state, keys.subs, *sub), (topic_id, encode_name(name), incarnation))
     _, removed, found = checked(reply, name)
@@ -106,10 +106,10 @@ async def claim(
     session_ms: int,
     take: bool = True,
 ) -> int | None:
-    """On partition 0: makes the consumer the owner of an exclusive subscription, or prolongs its session.  Returns the
-    epoch of its ownership, or None for a shared subscription.  An owner keeps it through a pause of Redis.
+    """On partition 0: makes the consumer the owner of an exclusive subscription, or extends its session.  Returns the
+    epoch of its ownership, or None for a shared subscription.  Ownership survives an outage of Redis.
 
-    take: False only prolongs.  Raises ConsumerBusy (with the owner and how long its session lasts).
+    take: False only extends.  Raises ConsumerBusy (with the owner and the rest of its session).
     """
     pause = store.pause(keys.state)
     times = ("", "") if pause is None else (now_ms - round(s * 1000) for s in pause)

@@ -1,4 +1,4 @@
-"""What a cursor script's reply means: its facts, or the error that it stands for."""
+"""Parses replies of cursor scripts: returns the fields, or raises the error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def checked(reply: list[Any], name: str) -> list[Any]:
 
 
 def refusal(reply: list[Any], name: str) -> LedgerError:
-    """What a script's refusal means, with its facts."""
+    """Returns the error for a refusal."""
     status = Status(reply[0])
     if status == Status.UNKNOWN_TOPIC:
         return UnknownTopic()
@@ -45,14 +45,14 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
     if status == Status.NOT_LEASED:
         owner = unquote(text(reply[2]))
         return NotYourMessage(
-            f"The message at offset {reply[1]} is leased to consumer {owner!r}; drop it, that consumer handles it.",
+            f"The message at offset {reply[1]} is leased to consumer {owner!r}, which will process it; discard it.",
             offset=reply[1],
             consumer=owner,
         )
     if status == Status.NOT_DELIVERED:
         return NotDelivered(
-            f"Offset {reply[1]} has not been delivered to this consumer of {name!r}; acknowledge only what receive "
-            "returned to it.",
+            f"Offset {reply[1]} has not been delivered to this consumer of {name!r}; acknowledge only messages "
+            "that it received.",
             offset=reply[1],
         )
     if status == Status.TXN_CONFLICT:
@@ -75,7 +75,7 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
     assert status == Status.BAD_OFFSET, f"a cursor script answered {reply!r}"
     start, end = int(reply[1]), int(reply[2])
     return OffsetOutOfRange(
-        f"The log goes from offset {start} to {end}; choose an offset in it.", start_offset=start, end_offset=end
+        f"The log has offsets {start} to {end}; choose one of them.", start_offset=start, end_offset=end
     )
 
 
@@ -86,7 +86,7 @@ def unknown(name: str) -> UnknownSubscription:
 
 
 def token(consumer: str) -> str:
-    """A consumer's name without spaces; never empty, because a lease of the empty name has no owner."""
+    """Returns a consumer's name without spaces; it is not empty, since a lease of the empty name has no owner."""
     assert consumer, "a consumer has a name"
     return encode_name(consumer)
 

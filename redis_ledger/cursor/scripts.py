@@ -1,7 +1,7 @@
-"""One function for each script in lua/cursor/: the only code that knows the order of their KEYS and ARGV.
+"""Calls the scripts of lua/cursor/: one function per script, with the order of its KEYS and ARGV.
 
-`now_ms` comes from the caller.  Consumers are named by any text; it is percent-encoded on the way in and decoded on the
-way out.  All calls may be repeated: a call whose reply was lost is sent again by the store.
+`now_ms` comes from the caller.  A consumer's name is any text; it is percent-encoded in Redis.  All calls are
+idempotent: the store repeats a call whose reply was lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from redis_ledger.store.store import Script, Store
 Kind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
 Where = int | Literal["earliest", "latest"]
 
-BACKLOG_ENTRIES = 500  # log entries that stats looks at
+BACKLOG_ENTRIES = 500  # log entries that stats reads
 
 _RECEIVE = Script.load("cursor/receive")
 _ACK = Script.load("cursor/ack")
@@ -53,7 +53,7 @@ class Delivery(NamedTuple):
 
     @property
     def entry_of_log(self) -> LogEntry:
-        """Of the batch, as far as it is told."""
+        """Returns the batch's log entry, as far as the reply has it."""
         return LogEntry(
             self.ledger, self.entry, self.base, self.records, self.batch_bytes, int(self.producer), -1, -1, self.flags,
             self.appended_ms, -1,
@@ -61,12 +61,12 @@ class Delivery(NamedTuple):
 
     @property
     def size(self) -> int:
-        """These records' share of the batch's bytes."""
+        """Returns these records' share of the batch's bytes."""
         return self.batch_bytes * (self.last - self.first + 1) // max(self.records, 1)
 
 
 class Received(NamedTuple):
-    """more: there is more right now.  next_due_ms: when the next lease runs out or delayed record is due; -1 none."""
+    """more: another call returns more now.  next_due_ms: the next end of a lease or due time; -1 none."""
 
     deliveries: list[Delivery]
     mark: int
@@ -77,17 +77,17 @@ class Received(NamedTuple):
 
 
 class CursorState(NamedTuple):
-    """Where a subscription stands on one partition.
+    """The positions and the backlog of a subscription on one partition.
 
     mark     everything below is acknowledged          acked    offsets acknowledged beyond it
-    read     everything below was dispatched           stable   how far dispatch may go
-    leased   delivered to a consumer, neither acknowledged nor given back
-    backlog  leased, given back, held in transactions, or still to be dispatched.  Exact while at most BACKLOG_ENTRIES
-             log entries lie between read and stable; beyond those it counts offsets, so markers and aborted records
-             are in it.
+    read     everything below was dispatched           stable   limit of dispatch
+    leased   delivered to a consumer, neither acknowledged nor returned
+    backlog  leased, returned, held in transactions, or not yet dispatched.  Exact while at most BACKLOG_ENTRIES
+             log entries lie between read and stable; beyond those it counts offsets, including markers and aborted
+             records.
 
-    Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the number of transactions
-    that have another offset pending, and backlog the number of offsets to the end.
+    For a Kafka group: mark and read are its offset (-1: none), stable is the log end, held the number of transactions
+    with a pending offset, and backlog the number of offsets to the end.
     """
 
     kind: Kind
@@ -108,14 +108,14 @@ class CursorState(NamedTuple):
 
 
 class NotOwner(Exception):
-    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.own."""
+    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.claim."""
 
 
 class ReceiveRequest(NamedTuple):
-    """A receive, as far as it is the same on every partition.
+    """The part of a receive that is the same on every partition.
 
-    epoch      of an exclusive subscription: from registration.own; else None
-    name       of the client's request, "" without one; is_repeat: its answer was lost, and it is sent again
+    epoch      of an exclusive subscription: from registration.claim; else None
+    name       of the client's request, "" without one; is_repeat: a retry, because its response was lost
     """
 
     consumer: str
@@ -139,11 +139,11 @@ async def receive(
     after: int | None = None,
     unseen: bool = False,
 ) -> Received:
-    """Leases due records first, then new ones.  request.bytes_max is soft: the batch that passes it is delivered whole.
+    """Leases due records first, then new ones.  request.bytes_max is soft: a batch that exceeds it is delivered.
 
-    after    of an exclusive subscription: the consumer has what was delivered up to this offset.  None: it gets all
+    after    of an exclusive subscription: the last offset that the consumer has received.  None: it gets everything
              that it has not acknowledged.
-    unseen   what is leased beyond `after` never reached the consumer: its delivery count stays.
+    unseen   leases beyond `after` never reached the consumer: their delivery count stays.
 
     Raises NotOwner on an exclusive subscription.
     """
@@ -156,7 +156,7 @@ async def receive(
     try:
         reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat)), retry=False)
     except OutcomeUnknown:
-        # What the lost reply leased is delivered by this call; otherwise it would come late and out of order.
+        # Deliver the leases of the lost reply now; otherwise they would come late and out of order.
         reply = await store.call(_RECEIVE, places, (*args, 1))
     if reply[0] == Status.NOT_OWNER:
         raise NotOwner
@@ -179,7 +179,7 @@ async def ack(
     consumer: str,
     ranges: Sequence[Range],
 ) -> int:
-    """How many of these offsets are acknowledged now; those that a transaction holds are left to it and not counted.
+    """Returns how many of these offsets are acknowledged now; those that a transaction holds are not counted.
 
     All or nothing, as pages.py says.  Raises NotYourMessage, NotDelivered.
     """
@@ -195,7 +195,7 @@ async def ack(
 async def ack_cumulative(
     store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, offset: int
 ) -> int:
-    """How many offsets this call has acknowledged: all up to `offset` that were not, except what transactions hold.
+    """Acknowledges all offsets up to `offset`, except what transactions hold.  Returns the number of new ones.
 
     Raises WrongSubscriptionKind on a shared subscription; NotDelivered, NotYourMessage when one of the offsets was not
     delivered to this consumer.
@@ -218,7 +218,7 @@ async def pending_ack(
     txn: TxnId,
     ranges: Sequence[Range],
 ) -> int:
-    """How many offsets the transaction holds of these (all of them); this subscription must be registered with it.
+    """Returns how many of these offsets (all) the transaction holds.  The subscription must be registered with it.
 
     All or nothing, as pages.py says.  Raises TransactionConflict, TransactionEnded, NotYourMessage, NotDelivered.
     """
@@ -238,8 +238,8 @@ async def pending_ack_many(
     name: str,
     holds: Sequence[tuple[str, TxnId, Sequence[Range]]],
 ) -> bool:
-    """The holds of several transactions (consumer, transaction, ranges) at once.  False: one of them is in doubt, and
-    nothing was done; hold decides on each.  A repetition finds its own holds and says False, which is right as well."""
+    """Applies the acks of several transactions (consumer, transaction, ranges) at once.  False: one of them is not
+    simple, and nothing was changed; call pending_ack for each.  A retry finds its own acks and returns False, too."""
     if sum(len(ranges) for _, _, ranges in holds) > paged_acks.RANGES_MAX:
         return False
     args: list[str | int] = [topic_id, len(holds)]
@@ -265,10 +265,10 @@ async def pending_ack_cumulative(
     txn: TxnId,
     offset: int,
 ) -> int:
-    """How many offsets the transaction holds on this partition now.  A repetition changes nothing; another call must
-    name a higher offset (AK-13); a lower one is a conflict.
+    """Returns how many offsets the transaction holds on this partition now.  A retry changes nothing; another call must
+    have a higher offset (AK-13); a lower one is a conflict.
 
-    Raises as hold, and WrongSubscriptionKind.
+    Raises as pending_ack, and WrongSubscriptionKind.
     """
 
     async def act(first: int, how: paged_acks.How) -> list[Any]:
@@ -290,9 +290,9 @@ async def nack(
     delay_ms: int = 0,
     unseen: bool = False,
 ) -> int:
-    """How many records were handed back: of these ranges (None: of all) those that this consumer has leased.
+    """Returns the number of records returned: those in these ranges (None: all) that this consumer has leased.
 
-    unseen: it was not given them, so that this does not count as a delivery.
+    unseen: they never reached the consumer, so the delivery does not count.
     """
     if ranges is not None and not ranges:
         return 0
@@ -311,7 +311,7 @@ async def nack(
 
 
 async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
-    """The offset at which it begins again.  Raises OffsetOutOfRange beyond the end of the log."""
+    """Returns the new offset.  Raises OffsetOutOfRange beyond the end of the log."""
     reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all(), keys.none), (topic_id, where))
     return int(checked(reply, name)[1])
 

@@ -1,9 +1,9 @@
-"""What is out on one partition: leases as they lie, read without changing anything.
+"""Reads the unacknowledged messages of one partition: its leases, without changing them.
 
-    due      first offset of each lease, by when it may be delivered again ─▶ those that are due first
+    due      first offset of each lease, by redelivery time ─▶ those that are due first
     leases   first offset ─▶ last, consumer, count, deadline
 
-Between the two reads a lease may end; then it is left out.
+A lease may end between the two reads; it is then left out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from urllib.parse import unquote
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
-UNSEEN = "%"  # as lua/include/cursor has it
+UNSEEN = "%"  # as in lua/include/cursor
 
 
 class Lease(NamedTuple):
-    """Offsets first to last.  consumer: "" when they were given back and wait.  deliveries: how often they were
-    delivered before this time.  deadline_ms: when they may be delivered again."""
+    """Offsets first to last.  consumer: "" if they were returned and wait for redelivery.  deliveries: earlier ones.
+    deadline_ms: time of redelivery."""
 
     partition: int
     first: int
@@ -30,7 +30,7 @@ class Lease(NamedTuple):
 
 
 async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str, most: int) -> list[Lease]:
-    """At most `most` of them, the first due first.  Cost: two round trips."""
+    """Returns at most `most` leases, the first due first.  Cost: two round trips."""
     of = keys.sub(name)
     firsts = await store.command("ZRANGEBYSCORE", of.due, 0, "+inf", "LIMIT", 0, most, key=of.due)
     if not firsts:

@@ -1,9 +1,9 @@
 """A subscription's cursors, one on each partition of its topic.
 
-Partition 0 is the register: a subscription exists when it exists there.  Creation registers it first and makes the
-other cursors after; deletion removes the register first.  A cursor that a partition lacks (the topic has grown, or a
-creation is under way or was cut short) is made on first use, from what the register says.  The incarnation keeps
-creations and deletions that run at the same time from touching each other's cursors: see cursor/registration.py.
+A subscription exists if it is registered on partition 0.  Creation registers it first and creates the other cursors
+after; deletion removes the registration first.  A missing cursor (the topic has grown, or a creation is in progress or
+was interrupted) is created on first use from the registration.  The incarnation keeps concurrent creations and
+deletions apart: see cursor/registration.py.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Cursors:
         self._store, self._catalog, self._clock = store, catalog, clock
 
     async def partitions(self, topic: str, *, fresh: bool = False) -> list[Partition]:
-        """fresh: also those by which another broker has let the topic grow just now.  Raises UnknownTopic."""
+        """fresh: includes partitions that another broker has just added.  Raises UnknownTopic."""
         entry = await self._catalog.get(topic, fresh=fresh)
         return [await self._catalog.partition(topic, number) for number in range(entry.partitions)]
 
     async def chosen(self, topic: str, numbers: Iterable[int]) -> list[Partition]:
-        """Each once, in the order given.  Raises UnknownPartition, UnknownTopic."""
+        """Returns each once, in the given order.  Raises UnknownPartition, UnknownTopic."""
         return [await self._catalog.partition(topic, number) for number in dict.fromkeys(numbers)]
 
     async def by_partition(self, topic: str, ids: Iterable[MessageId]) -> list[tuple[Partition, list[Range]]]:
-        """The messages as ranges, partition by partition.  Raises UnknownPartition, UnknownTopic."""
+        """Returns the messages as ranges by partition.  Raises UnknownPartition, UnknownTopic."""
         offsets: dict[int, list[int]] = {}
         for at in ids:
             offsets.setdefault(at.partition, []).append(at.offset)
@@ -55,7 +55,7 @@ class Cursors:
     async def create(
         self, topic: str, name: str, kind: Literal["exclusive", "shared"], start: Literal["earliest", "latest"]
     ) -> bool:
-        """Whether this call made it.  When it returns, every partition has its cursor.
+        """Returns whether this call created it.  Afterwards every partition has its cursor.
         Raises SubscriptionExists (another kind), UnknownTopic."""
         for _ in range(ATTEMPTS_MAX):
             partitions = await self.partitions(topic, fresh=True)
@@ -76,7 +76,7 @@ class Cursors:
         )
 
     async def delete(self, topic: str, name: str) -> bool:
-        """Whether it was there."""
+        """Returns whether it existed."""
         first, *others = await self.partitions(topic, fresh=True)
         incarnation = await registration.delete(self._store, first.keys, first.topic_id, name)
         if incarnation is None:
@@ -86,7 +86,7 @@ class Cursors:
         return incarnation is not None
 
     async def ensure(self, partition: Partition, name: str) -> None:
-        """Makes the cursor of a partition that lacks it.  Raises UnknownSubscription when it is not registered."""
+        """Creates a missing cursor.  Raises UnknownSubscription if the subscription is not registered."""
         first = await self._catalog.partition(partition.topic, 0)
         registered = await registration.read(self._store, first.keys, name)
         if registered is None:
@@ -104,7 +104,7 @@ class Cursors:
     # -- acting on cursors -------------------------------------------------------------------------------------------
 
     async def act(self, partition: Partition, name: str, act: Callable[[Partition], Awaitable[T]]) -> T:
-        """Acts on the cursor; one that only this partition lacks is made first.  A stale topic is forgotten."""
+        """Calls `act`, and creates the cursor first if only this partition lacks it.  Forgets a stale cached topic."""
         try:
             try:
                 return await act(partition)
@@ -120,7 +120,7 @@ class Cursors:
     async def act_on_all(
         self, partitions: Iterable[Partition], name: str, act: Callable[[Partition], Awaitable[T]]
     ) -> list[T]:
-        """As act, on all of them at once.  When one fails, the others are finished before its error is raised."""
+        """As act, on all partitions concurrently.  If one fails, the others finish before its error is raised."""
         return await gather_all([self.act(partition, name, act) for partition in partitions])
 
     # -- steps -------------------------------------------------------------------------------------------------------
@@ -133,8 +133,8 @@ class Cursors:
         await registration.delete(self._store, p.keys, p.topic_id, name, incarnation)
 
     async def _delete_leftover(self, p: Partition, first: Partition, name: str) -> None:
-        """The cursor is read before the register: a creation registers first, so a cursor whose incarnation is not
-        registered after that belongs to a subscription that was deleted."""
+        """Reads the cursor before the registration: a creation registers first, so a cursor whose incarnation is not
+        registered then belongs to a deleted subscription."""
         found = await registration.read(self._store, p.keys, name)
         if found is not None and not await self._is_registered(first, name, found):
             await self._delete(p, name, found.incarnation)
@@ -145,7 +145,7 @@ class Cursors:
 
 
 async def gather_all(awaitables: Sequence[Awaitable[T]]) -> list[T]:
-    """The results, when all have ended.  Then the first error is raised, so that nothing goes on behind the caller."""
+    """Returns the results after all have ended, or raises the first error; no task continues in the background."""
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

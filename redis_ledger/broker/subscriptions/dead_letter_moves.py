@@ -4,7 +4,7 @@
 
 A dead letter keeps its key, value, headers and timestamp; additional headers (HEADERS) record where it came from.  A
 message that cannot be moved stays leased and is tried again after its ack timeout.  On an exclusive subscription it is
-delivered instead, because a cumulative acknowledgement would include it unseen.
+delivered instead, because a cumulative acknowledgement would include it although it was never delivered.
 Source: Pulsar's DeadLetterPolicy, but decided and executed by the broker.
 """
 

@@ -1,4 +1,4 @@
-"""Dead letters: messages that a subscription delivered too often go to another topic, and back on request.
+"""Dead letters: moves messages that were delivered too often to another topic, and back on request.
 
 The rules are in dead_letter_rules.py, the moves in dead_letter_moves.py.  Kafka consumer groups have no dead letters.
 """

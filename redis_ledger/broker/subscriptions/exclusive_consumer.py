@@ -1,10 +1,10 @@
-"""Who owns an exclusive subscription: one consumer for all partitions, decided on partition 0.
+"""The owner of an exclusive subscription: one consumer for all partitions, decided on partition 0.
 
-    receive ─▶ enter() ─▶ epoch ─▶ every partition refuses an epoch below the highest that it has seen
+    receive ─▶ enter() ─▶ epoch ─▶ every partition refuses an epoch below the highest it has received
     ack, nack, hold ─▶ extend_session()
 
-A broker remembers an epoch for a third of a session, so most calls need no call to Redis.  It also remembers which
-subscriptions are shared and have no owner.  What it remembers may be outdated: the partitions check it.
+A broker caches an epoch for a third of a session, so most calls need no call to Redis.  It also caches which
+subscriptions are shared and have no owner.  The cache may be outdated: the partitions check the epoch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redis_ledger.cursor import registration
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 
-REMEMBERED_MAX = 50_000  # forgetting one costs a call
+REMEMBERED_MAX = 50_000  # evicting one costs a call
 
 
 class ConsumerSession(NamedTuple):
@@ -35,11 +35,11 @@ class ExclusiveConsumers:
         self._entered: OrderedDict[tuple[str, str, str], ConsumerSession] = OrderedDict()
 
     def is_shared(self, topic_id: str, name: str) -> bool:
-        """Whether the subscription is remembered as a shared one."""
+        """Whether the subscription is cached as a shared one."""
         return (topic_id, name) in self._shared
 
     async def enter(self, first: Partition, name: str, consumer: str) -> int | None:
-        """The epoch of the consumer's ownership, which it takes if it is free; None for a shared subscription.
+        """Returns the epoch of the consumer's ownership, taking it if it is free; None for a shared subscription.
         first: partition 0.  Raises ConsumerBusy, UnknownSubscription, WrongSubscriptionKind, UnknownTopic."""
         if (first.topic_id, name) in self._shared:
             return None
@@ -49,7 +49,7 @@ class ExclusiveConsumers:
         return await self._own(first, name, consumer, take=True)
 
     async def extend_session(self, first: Partition, name: str, consumer: str) -> None:
-        """The consumer has called, so its session goes on.  Raises ConsumerBusy for one that is not the owner."""
+        """Extends the consumer's session.  Raises ConsumerBusy if the consumer is not the owner."""
         if (first.topic_id, name) in self._shared:
             return
         entered = self._entered.get((first.topic_id, name, consumer))
@@ -57,7 +57,7 @@ class ExclusiveConsumers:
             await self._own(first, name, consumer, take=False)
 
     def forget(self, first: Partition, name: str, consumer: str) -> None:
-        """A partition has refused what this broker remembered."""
+        """Evicts a cached epoch that a partition has refused."""
         self._shared.pop((first.topic_id, name), None)
         self._entered.pop((first.topic_id, name, consumer), None)
 

@@ -1,9 +1,9 @@
 """Leases messages of a subscription's partitions to a consumer, and reads their payload.
 
     enter the session (exclusive) ─▶ lease on every partition ─▶ read payload ─▶ move dead letters ─▶ messages
-                                       one fails: the others hand back what they leased, and the error is raised
+                                       one fails: the others release their leases, and the error is raised
 
-Leasing looks at log entries only; the payload of what was leased is read after.
+Leasing reads only log entries; the payload of leased records is read afterwards.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
-DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt unpacks; what is leased beyond that is handed back
+DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt decompresses; leases beyond it are released
 
 _log = get()
 
 
 class ReceiveCall(NamedTuple):
-    """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
-    the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode.  budget: makes one
-    for an attempt, which ends with it, or where there are messages with the call."""
+    """The part of a consumer's call that is the same on every partition.  has: the last offset of each partition that
+    the consumer has received (exclusive subscriptions).  skipped: gets records that are too large to decode.
+    budget: creates the budget of an attempt, which ends with it, or with the call if there are messages."""
 
     name: str
     request: ReceiveRequest
@@ -53,7 +53,7 @@ class ReceiveCall(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """What the deliveries of one attempt share."""
+    """State shared by the deliveries of one attempt."""
 
     budget: Budget
     skipped: list[Skipped]
@@ -75,7 +75,7 @@ class Leasing:
         self._rules, self._mover, self._config, self._clock = rules, mover, config, clock
 
     async def once(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
-        """As `lease`.  A caller that is cancelled meanwhile gets no messages, so they are handed back."""
+        """As `lease`.  If the caller is cancelled, the leased messages are released."""
         leasing = asyncio.ensure_future(self.lease(receive, partitions))
         try:
             return await asyncio.shield(leasing)
@@ -85,7 +85,7 @@ class Leasing:
             raise
 
     async def lease(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
-        """Messages of these partitions, in the consumer's session."""
+        """Leases messages of these partitions, in the consumer's session."""
         name, consumer = receive.name, receive.request.consumer
         (first,) = await self._cursors.chosen(partitions[0].topic, (0,))
         for _ in range(ATTEMPTS_MAX):
@@ -96,18 +96,17 @@ class Leasing:
             except NotOwner:
                 self._sessions.forget(first, name, consumer)
         raise ConsumerBusy(
-            f"Other consumers are taking the exclusive subscription {name!r} from each other; try again, or use a "
-            "shared subscription.",
+            f"Several consumers are competing for the exclusive subscription {name!r}; try again, or use a shared "
+            "subscription.",
             retry_after_ms=self._config.consumer_session_ms,
         )
 
     async def release(self, receive: ReceiveCall, partitions: Sequence[Partition], messages: Sequence[Message]) -> None:
-        """These messages reach no consumer."""
+        """Returns messages that do not reach the consumer for redelivery."""
         await self._release(partitions, receive.name, receive.request, [each.id for each in messages])
 
     async def _share_out(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
-        """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
-        spent."""
+        """Leases on all partitions, first an equal share on each, then the rest, until the budget is spent."""
         name, request, has, records_max, skipped, budget = receive
         messages: list[Message] = []
         attempt = _Attempt(budget(), [])
@@ -174,8 +173,8 @@ class Leasing:
     async def _read(
         self, partition: Partition, name: str, consumer: str, received: Received, attempt: _Attempt
     ) -> tuple[list[Message], int]:
-        """The messages of what was leased, without those that are moved to the dead letters; and how many deliveries
-        the budget was enough for."""
+        """Returns the leased messages, without those that are moved to the dead letters, and the number of deliveries
+        that the budget covered."""
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
@@ -186,7 +185,7 @@ class Leasing:
                     attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))
                 continue
             if isinstance(found, LedgerError):
-                _log.error("a batch that cannot be read was passed over", topic=partition.topic,
+                _log.error("a batch that cannot be read was skipped", topic=partition.topic,
                            partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
                 unreadable.append(Range(d.first, d.last))
                 partition.traffic.unreadable += d.last - d.first + 1
@@ -200,7 +199,7 @@ class Leasing:
             if len(records) <= d.last - d.first:  # the others were compacted away
                 there = {r.offset + shift for r in records}
                 unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
-        if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
+        if unreadable:  # batches of Kafka producers are stored undecoded; a damaged one must not block later ones
             await scripts.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
         if rule is not None:
             messages = await self._mover.move_exhausted(rule, partition.topic, name, consumer, messages)
@@ -215,7 +214,7 @@ class Leasing:
         d: Delivery,
         error: TooLargeToDecode,
     ) -> bool:
-        """Whether what is too large to decode went to the dead letters."""
+        """Moves records that are too large to decode to the dead letters; returns whether it did."""
         if rule is not None and d.deliveries >= rule.max_deliveries:
             unread = Skipped(partition.number, d.first, d.last, error)
             return await self._mover.move_undecodable(rule, partition.topic, name, consumer, unread, d.deliveries)
@@ -228,7 +227,7 @@ class Leasing:
     async def _release(
         self, partitions: Sequence[Partition], name: str, request: ReceiveRequest, ids: Sequence[MessageId]
     ) -> None:
-        """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""
+        """Returns messages for redelivery.  If that fails, they are redelivered after the ack timeout."""
         offsets: dict[int, list[int]] = {}
         for each in ids:
             offsets.setdefault(each.partition, []).append(each.offset)

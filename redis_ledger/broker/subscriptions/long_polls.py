@@ -1,15 +1,15 @@
 """Long polls: receives of a subscription that wait until there are messages.
 
     wake-up of partition 3       ─▶ 3 may have messages ─▶ the first poll that wants 3 leases there ─▶ its messages
-    a lease on 5 runs out        ─▶ 5 may have messages ─▶ ...                      none ─▶ it keeps its place
+    a lease on 5 expires         ─▶ 5 may have messages ─▶ ...                 none ─▶ it stays in the queue
 
-The polls of a subscription at this broker form one queue and share what is known of its partitions.  So an append costs
-one attempt to lease, however many polls wait, and a poll that arrives while there is nothing costs none.  A partition
-is known to be empty if an attempt that began after its last wake-up left nothing.  That holds until its next lease runs
-out, and for KNOWN_S at most.
+The polls of a subscription at this broker form one queue and share the state of its partitions.  So an append costs
+one attempt to lease for any number of polls, and a poll on empty partitions costs none.  A partition is empty if an
+attempt that began after its last wake-up left nothing.  This state is valid until the next lease expires, and for at
+most KNOWN_S.
 
-As a rule one poll at a time leases on a partition.  While there is more than one takes, twice as many may with each
-answer, so a backlog is delivered to many at once.
+Normally one poll at a time leases on a partition.  While a reply leaves more messages, the number of concurrent polls
+doubles, so a backlog is delivered to many at once.
 Source: Pulsar's dispatcher of a shared subscription (one per subscription and broker).
 """
 
@@ -27,14 +27,14 @@ from redis_ledger.cursor.scripts import Received
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
 
-KNOWN_S = 30.0  # after this a partition is asked again, whatever was or was not published
-LINGER_S = 30.0  # wake-ups are listened to for so long after the last poll
+KNOWN_S = 30.0  # after this a partition is read again, even without a wake-up
+LINGER_S = 30.0  # the queue stays subscribed to wake-ups for this long after the last poll
 AT_ONCE_MAX = 64  # polls that lease on one partition
 
 
 class Leased(NamedTuple):
-    """answers: the last one of each partition, by number; partitions that were not asked are not in it.  has_skipped:
-    some of what was leased is too large to decode."""
+    """answers: the last reply of each partition that was read, by number.  has_skipped: some leased records are too
+    large to decode."""
 
     messages: list[Message]
     answers: Mapping[int, Received]
@@ -46,7 +46,7 @@ class Leased(NamedTuple):
 
 
 class Receiving(Protocol):
-    """One receive: leases for its consumer, and can undo that."""
+    """One receive: leases for its consumer, and releases."""
 
     async def lease(self, partitions: Sequence[Partition]) -> Leased: ...
 
@@ -54,8 +54,8 @@ class Receiving(Protocol):
 
 
 class _WatchedPartition:
-    """What is known of a partition.  changes: counts what may have brought messages.  asked: attempts under way;
-    at_once: how many there may be.  until_s: when what is known ends."""
+    """The state of a partition.  changes: counts events that may have brought messages.  asked: current attempts;
+    at_once: their limit.  until_s: end of validity of this state."""
 
     __slots__ = ("asked", "at_once", "changes", "partition", "until_s")
 
@@ -65,7 +65,7 @@ class _WatchedPartition:
 
 
 class _Poll:
-    """number: its place in the queue.  is_over: its time has passed while it was served."""
+    """number: its position in the queue.  is_over: it timed out while it was served."""
 
     __slots__ = ("answer", "is_over", "most", "number", "receiving", "service", "wanted")
 
@@ -83,22 +83,22 @@ class _Poll:
 
 
 class LongPolls:
-    """Of all subscriptions at this broker, by topic id and name."""
+    """The long polls of all subscriptions at this broker, by topic id and name."""
 
     def __init__(self, waiters: Waiters, clock: Clock) -> None:
         self._waiters, self._clock = waiters, clock
         self._queues: dict[tuple[str, str], _Queue] = {}
 
     def listens(self, name: str, partitions: Sequence[Partition]) -> bool:
-        """Whether wake-ups of all these partitions are listened to for the subscription: `wait` is enough."""
+        """Whether the subscription's queue receives wake-ups of all these partitions, so that `wait` is enough."""
         queue = self._queues.get((partitions[0].topic_id, name))
         return queue is not None and queue.listens(partitions)
 
     async def wait(
         self, name: str, partitions: Sequence[Partition], most: int, seconds: float, receiving: Receiving
     ) -> list[Message]:
-        """Up to `most` messages as soon as one of the partitions has some; none after `seconds`, or when the broker
-        closes.  Raises what `receiving` raises, and what Waiters.listen does."""
+        """Returns up to `most` messages as soon as a partition has some; none after `seconds`, or if the broker closes.
+        Raises as `receiving` and Waiters.listen."""
         at = partitions[0].topic_id, name
         queue = self._queues.get(at)
         if queue is None:
@@ -107,19 +107,19 @@ class LongPolls:
 
 
 class _Queue:
-    """Of one subscription.  on_idle: is called when it listens to nothing any more."""
+    """The queue of one subscription.  on_idle: called when it has left all wake-up channels."""
 
     def __init__(self, waiters: Waiters, clock: Clock, on_idle: Callable[[], object]) -> None:
         self._waiters, self._clock, self._on_idle = waiters, clock, on_idle
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count()
-        self._waiting: dict[int, _Poll] = {}  # by number, in order; not those that are served
+        self._waiting: dict[int, _Poll] = {}  # by number, in order; without those that are served
         self._served = 0
         self._used_s = self._loop.time()
-        self._joined: dict[int, asyncio.Future[None]] = {}  # done when the partition's wake-ups are listened to
+        self._joined: dict[int, asyncio.Future[None]] = {}  # done when the partition's wake-ups are received
         self._places: dict[int, _WatchedPartition] = {}
-        self._maybe: dict[int, _WatchedPartition] = {}  # those that may have messages
-        self._ends: list[tuple[float, int]] = []  # heap: when what is known of a partition ends
+        self._maybe: dict[int, _WatchedPartition] = {}  # partitions that may have messages
+        self._ends: list[tuple[float, int]] = []  # heap of until_s
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -156,7 +156,7 @@ class _Queue:
             poll.answer.set_result([])
 
     async def _undo(self, poll: _Poll) -> None:
-        """The poll was cancelled: what is leased for it is handed back before that is over."""
+        """Releases the leases of a cancelled poll before the cancellation completes."""
         poll.answer.cancel()  # unless it has messages already
         if poll.service is not None:
             await asyncio.wait({poll.service})
@@ -177,7 +177,7 @@ class _Queue:
             del self._waiting[poll.number]
             begun = {}
             for number in chosen:
-                place = self._maybe[number] = self._maybe.pop(number)  # the others have their turn first
+                place = self._maybe[number] = self._maybe.pop(number)  # to the end: other partitions come first
                 place.asked += 1
                 begun[number] = place, place.changes
             self._served += 1
@@ -210,7 +210,7 @@ class _Queue:
 
     def _learn(self, place: _WatchedPartition, changes: int, received: Received | None) -> None:
         number = place.partition.number
-        if received is None or self._places.get(number) is not place:  # not asked; not listened to any more
+        if received is None or self._places.get(number) is not place:  # not read; not watched any more
             return
         if received.more:
             place.at_once = min(2 * place.at_once, AT_ONCE_MAX)
@@ -242,7 +242,7 @@ class _Queue:
             self._timer = self._loop.call_at(first_s, self._end)
 
     def _end(self) -> None:
-        """What is known of some partitions has ended."""
+        """Marks the partitions whose state has expired."""
         self._timer = None
         now_s = self._loop.time()
         while self._ends and self._ends[0][0] <= now_s + 0.0005:
@@ -256,7 +256,7 @@ class _Queue:
     # -- wake-ups ----------------------------------------------------------------------------------------------------
 
     async def _join(self, partitions: Sequence[Partition]) -> None:
-        """When this returns, wake-ups of these partitions are listened to."""
+        """Subscribes to wake-ups of these partitions; returns when that is in effect."""
         missing = [p for p in partitions if p.number not in self._joined]
         if missing:
             joined: asyncio.Future[None] = self._loop.create_future()
@@ -313,4 +313,4 @@ class _Queue:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whom it concerns has it
+            task.exception()  # retrieved: the poll has raised it

@@ -1,9 +1,9 @@
-"""Receive: messages of a subscription for a consumer, now or when there are some.
+"""Receive: returns messages of a subscription to a consumer, now or as soon as there are some.
 
-    is it known here that there are none?  no ─▶ lease on every partition ─▶ messages
+    all partitions watched by long polls?  no ─▶ lease on every partition ─▶ messages
                                            yes ─▶ wait in the subscription's queue (long_polls.py) ─▶ messages
 
-An exclusive subscription delivers again what its consumer does not have, so there its partitions are always asked.
+An exclusive subscription redelivers messages that its consumer has not received, so it always leases.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class Receiver:
     ) -> list[Message]:
         """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
 
-        after      of an exclusive subscription: the last message of each partition that the consumer has.  On a
-                   partition without one it gets all messages again that it has not acknowledged.
-        request    a name of this request.  is_repeat: the answer to an earlier request of this name was lost; the
+        after      of an exclusive subscription: the last message of each partition that the consumer has received.  On
+                   a partition without one it gets all unacknowledged messages again.
+        request    a name of this request.  is_repeat: the response to an earlier request of this name was lost; the
                    messages leased for it are returned again.
-        skipped    gets what was leased and is too large to decode: it stays leased, to be acknowledged by id, until its
-                   ack timeout has passed.
+        skipped    gets leased records that are too large to decode: they stay leased until their ack timeout, and can
+                   be acknowledged by id.
 
-        budget     makes one for what an attempt decodes; the caller ends it when it is done with the messages
-        charge     where no budget is given: gets the bytes that are decoded
+        budget     creates the decoding budget of an attempt; the caller ends it after processing the messages
+        charge     without a budget: gets the number of decoded bytes
 
         Raises ConsumerBusy on an exclusive subscription that another consumer owns.
         """

@@ -1,7 +1,7 @@
-"""Subscriptions: consumers that share or own a topic's messages, and what they acknowledge.
+"""Subscriptions: shared or exclusive consumption of a topic's messages, and their acknowledgement.
 
-A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  What consumers get
-is in dispatch.py and leasing.py, how they wait in long_polls.py, who owns an exclusive subscription in sessions.py.
+A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  Delivery is in
+receive.py and leasing.py, waiting in long_polls.py, ownership of exclusive subscriptions in exclusive_consumer.py.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ class Subscriptions:
         kind: Literal["exclusive", "shared"] = "shared",
         start: Literal["earliest", "latest"] = "earliest",
     ) -> tuple[SubscriptionStats, bool]:
-        """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
+        """Returns the subscription, and whether this call created it.  Raises SubscriptionExists, UnknownTopic."""
         check_subscription_name(name)
         made = await self.cursors.create(topic, name, kind, start)
-        if made:  # polls of an earlier one of this name look at it
+        if made:  # polls of an earlier subscription of this name read the new one
             await self._poke(await self.cursors.partitions(topic))
         return await self.stats(topic, name), made
 
@@ -113,10 +113,10 @@ class Subscriptions:
         offsets: dict[int, int] | None = None,
         timestamp_ms: int | None = None,
     ) -> SubscriptionStats:
-        """Exactly one of: to, for all partitions; offsets, for those named; timestamp_ms, for all: the first record
-        appended at or after it."""
+        """Resets the position.  Takes exactly one of `to` (all partitions), `offsets` (the given partitions) and
+        `timestamp_ms` (all partitions: the first record appended at or after it)."""
         if sum(choice is not None for choice in (to, offsets, timestamp_ms)) != 1:
-            raise InvalidRequest("Say exactly one of to, offsets and timestamp_ms.")
+            raise InvalidRequest("Give exactly one of to, offsets and timestamp_ms.")
         if offsets is None:
             partitions = await self.cursors.partitions(topic)
         else:
@@ -141,9 +141,9 @@ class Subscriptions:
     async def ack(
         self, topic: str, name: str, consumer: str, ids: Sequence[MessageId], *, transaction: TxnId | None = None
     ) -> int:
-        """How many are acknowledged (or held by the transaction until it ends).
+        """Returns how many are acknowledged (or held by the transaction until it ends).
 
-        All or nothing for each partition: when one partition refuses, the others are done.  Raises NotYourMessage,
+        All or nothing for each partition: if one partition refuses, the others are still done.  Raises NotYourMessage,
         NotDelivered, TransactionEnded, and TransactionConflict, which aborts the transaction.
         """
         found = await self.cursors.by_partition(topic, ids)
@@ -158,7 +158,7 @@ class Subscriptions:
     async def ack_one(
         self, partition: Partition, name: str, consumer: str, ranges: list[Range], transaction: TxnId | None
     ) -> int:
-        """One partition's part of an ack; in a transaction the participant must be registered."""
+        """Acknowledges on one partition; in a transaction the participant must be registered."""
         if transaction is None:
             return await self.cursors.act(
                 partition, name, lambda p: scripts.ack(self._store, p.keys, p.topic_id, name, consumer, ranges)
@@ -170,8 +170,8 @@ class Subscriptions:
     async def ack_cumulative(
         self, topic: str, name: str, consumer: str, message: MessageId, *, transaction: TxnId | None = None
     ) -> int:
-        """All of the message's partition up to it.  Raises WrongSubscriptionKind on a shared subscription; NotDelivered
-        and NotYourMessage if one of them was not delivered to this consumer."""
+        """Acknowledges the message's partition up to it.  Raises WrongSubscriptionKind on a shared subscription;
+        NotDelivered, NotYourMessage if one of the messages was not delivered to this consumer."""
         (partition,) = await self.cursors.chosen(topic, (message.partition,))
         offset = message.offset
         if transaction is None:
@@ -203,8 +203,8 @@ class Subscriptions:
         delay_ms: int = 0,
         unseen: bool = False,
     ) -> int:
-        """How many will be delivered again, after delay_ms; ids None: all this consumer has.  unseen: it was not given
-        them, so that this does not count as a delivery."""
+        """Returns how many will be redelivered after delay_ms; ids None: all that this consumer has leased.
+        unseen: they never reached the consumer, so the delivery does not count."""
         if ids is None:
             found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
         else:
@@ -225,7 +225,7 @@ class Subscriptions:
         return returned
 
     async def extend_session(self, topic: str, name: str, consumer: str) -> None:
-        """The consumer has called: its session goes on if it owns the subscription.  Raises nothing."""
+        """Extends the consumer's session if it owns the subscription.  Raises nothing."""
         with contextlib.suppress(LedgerError):
             (first,) = await self.cursors.chosen(topic, (0,))
             await self._sessions.extend_session(first, name, consumer)
@@ -233,7 +233,7 @@ class Subscriptions:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     async def _poke(self, partitions: Iterable[Partition]) -> None:
-        """Polls that wait on these partitions look again."""
+        """Wakes polls that wait on these partitions."""
         await gather_all([self._waiters.poke(p.keys) for p in partitions])
 
     def _holds_of(self, partition: Partition, name: str) -> PendingAcks:
@@ -246,8 +246,8 @@ class Subscriptions:
         return holds
 
     async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
-        """Aborts the transaction after a conflict with another one: nothing else can follow (CL-16).
-        One with its own cumulative acknowledgement is a mere mistake (AK-13)."""
+        """Aborts the transaction after a conflict with another one (CL-16), but not after one with its own cumulative
+        acknowledgement (AK-13)."""
         try:
             return await holds
         except TransactionConflict as error:

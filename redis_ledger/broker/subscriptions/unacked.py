@@ -1,4 +1,4 @@
-"""Messages that are out longest or came back most, of one subscription: what its consumers do not get done."""
+"""Lists the unacknowledged messages of a subscription that were redelivered most or are leased longest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redis_ledger.cursor.unacked import Lease, due_first
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.store import Store
 
-LOOKED_AT = 200  # leases of each partition
+LEASES_READ = 200  # leases of each partition
 PARTITIONS_MAX = 16
 
 
@@ -17,10 +17,10 @@ class UnackedMessages:
         self._store, self._catalog = store, catalog
 
     async def worst(self, topic: str, name: str) -> list[Lease]:
-        """Delivered most often first, then due first, of the LOOKED_AT that are due first on each of the first
-        PARTITIONS_MAX partitions.  Raises UnknownTopic.  Cost: two round trips a partition, all at once."""
+        """Orders by deliveries, then by due time, the LEASES_READ first due on each of the first PARTITIONS_MAX
+        partitions.  Raises UnknownTopic.  Cost: two concurrent round trips per partition."""
         count = min((await self._catalog.get(topic)).partitions, PARTITIONS_MAX)
         places = [await self._catalog.partition(topic, number) for number in range(count)]
-        found = await asyncio.gather(*(due_first(self._store, p.keys, p.number, name, LOOKED_AT) for p in places))
+        found = await asyncio.gather(*(due_first(self._store, p.keys, p.number, name, LEASES_READ) for p in places))
         leases = [lease for each in found for lease in each]
         return sorted(leases, key=lambda each: (-each.deliveries, each.deadline_ms, each.partition, each.first))
