@@ -1,4 +1,4 @@
-"""Arguments and results of the services: plain values, which REST and Kafka translate to and from."""
+"""Arguments and results of the services: plain values, which REST and Kafka handlers convert."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NewRecord(NamedTuple):
 
 class ProducerSequence(NamedTuple):
     """Idempotence: the id and epoch of a producer and the sequence of the first record (KIP-98).
-    owner: who may write under the id, as Security.owner names it; "" where that is not compared."""
+    owner: the owner of the id, as Security.owner returns it; "" if it is not compared."""
 
     producer_id: int
     epoch: int
@@ -46,13 +46,13 @@ class ScheduledRef(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Where records of one call went: `records` of them from base_offset on, in the order they were given; or, with
-    base_offset -1, the ones that were scheduled, in the order they were given."""
+    """The position of records of one call, in their order: `records` of them from base_offset on; or, with
+    base_offset -1, the scheduled ones."""
 
     partition: int
     base_offset: int
     records: int
-    duplicate: bool = False  # the batch was in the log already; this is where
+    duplicate: bool = False  # the batch was already in the log, at this position
     scheduled: Sequence[ScheduledRef] = ()
 
 
@@ -102,21 +102,21 @@ class FetchedBatch(NamedTuple):
 
 @dataclass(slots=True)
 class Fetched:
-    """batches: in offset order; the first may begin below the offset asked for (it contains it).  leads_to_batch: at
-    next_offset there is a batch that this reader gets; False if that is not so, or not known."""
+    """batches: in offset order; the first contains the requested offset and may begin below it.  leads_to_batch: True
+    if there is a batch for this reader at next_offset; False if not, or if unknown."""
 
     batches: list[FetchedBatch]
     next_offset: int  # where the next read begins
     start_offset: int
     stable_offset: int
     end_offset: int
-    aborted: list[tuple[int, int]] = field(default_factory=list)  # producer id, first offset: transactions to leave out
+    aborted: list[tuple[int, int]] = field(default_factory=list)  # producer id, first offset: transactions to skip
     leads_to_batch: bool = False
 
 
 @dataclass(slots=True)
 class PartitionState:
-    """bytes: of all its log makes visible, in Redis and in Parquet.  offloaded_offset: end of what is in Parquet."""
+    """bytes: of the visible log, in Redis and in Parquet.  offloaded_offset: end of the part in Parquet."""
 
     partition: int
     start_offset: int
@@ -131,8 +131,8 @@ class PartitionState:
 
 
 class PartitionProducer(NamedTuple):
-    """A producer's state in a partition.  sequence: of its last record, -1 if it counts none; first_offset: where its
-    open transaction begins."""
+    """A producer's state in a partition.  sequence: of its last record, -1 without sequences; first_offset: of its open
+    transaction."""
 
     producer_id: int
     epoch: int
@@ -142,7 +142,7 @@ class PartitionProducer(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """An open transaction on a partition; readers of committed records wait at the lowest first_offset."""
+    """An open transaction on a partition; read_committed consumers wait at the lowest first_offset."""
 
     partition: int
     first_offset: int
@@ -159,7 +159,7 @@ class Topic:
 
 
 class Message(NamedTuple):
-    """A delivered record.  deliveries: how often it was delivered before."""
+    """A delivered record.  deliveries: the number of earlier ones."""
 
     id: MessageId
     deliveries: int
@@ -181,18 +181,18 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class CursorStats:
-    """Of a Kafka group, mark_delete and read are its offset, -1 when it has none; end is the log's end."""
+    """For a Kafka group, mark_delete and read are its offset, -1 without one; end is the log end."""
 
     partition: int
     mark_delete: int  # everything below is acknowledged
-    read: int  # everything below has been delivered or passed over
-    end: int  # stable offset: what could be delivered
+    read: int  # everything below has been delivered or skipped
+    end: int  # stable offset: limit of delivery
     acked_ahead: int
     leased: int
     pending: int  # acknowledged in transactions that are still open
     backlog: int  # deliverable records not acknowledged yet; of a Kafka group, its lag in offsets
     redelivered: int
-    backlog_is_exact: bool = True  # False: an upper bound, since markers and aborted records are counted in it
+    backlog_is_exact: bool = True  # False: an upper bound that includes markers and aborted records
 
 
 @dataclass(slots=True)
@@ -218,13 +218,13 @@ class Transaction:
     deadline_ms: int
     timed_out: bool = False
     owner: str = ""
-    principal: str = ""  # that began it, with auth_required
+    principal: str = ""  # the principal that began it, with auth_required
     partitions: list[tuple[str, int]] = field(default_factory=list)
     subscriptions: list[tuple[str, int, str]] = field(default_factory=list)  # topic, partition, subscription
 
 
 class CommittedAll(NamedTuple):
-    """already: nothing was committed, since `number` was committed before.  number: None when none was given."""
+    """already: nothing was committed, since `number` was committed before.  number: None if none was given."""
 
     status: Literal["committed", "committing", "already"]
     number: int | None
@@ -256,5 +256,5 @@ class ExecuteRecords(NamedTuple):
 @dataclass(slots=True)
 class Executed:
     transaction: TxnId
-    appended: Mapping[str, list[Appended]]  # topic → where; empty when `replayed`
+    appended: Mapping[str, list[Appended]]  # topic → positions; empty if `replayed`
     replayed: bool = False

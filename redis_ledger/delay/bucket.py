@@ -186,10 +186,10 @@ def _sealed(message: Message) -> bytes:
 
 def _open(data: bytes, message: Message) -> None:
     """Reads the message from what _sealed made.  Raises DamagedSnapshot."""
-    told, name = data[-_CRC_BYTES:], type(message).__name__
-    if len(data) <= _CRC_BYTES or crc32c(data[:-_CRC_BYTES]).to_bytes(_CRC_BYTES, "little") != told:
-        raise DamagedSnapshot(f"{name}: the checksum of its {len(data)} bytes is not the one they carry.")
+    checksum, name = data[-_CRC_BYTES:], type(message).__name__
+    if len(data) <= _CRC_BYTES or crc32c(data[:-_CRC_BYTES]).to_bytes(_CRC_BYTES, "little") != checksum:
+        raise DamagedSnapshot(f"{name}: the checksum of its {len(data)} bytes is wrong.")
     try:
         message.ParseFromString(data[:-_CRC_BYTES])
     except DecodeError as error:
-        raise DamagedSnapshot(f"{name}: its bytes are none of ours: {error}.") from None
+        raise DamagedSnapshot(f"{name}: its bytes cannot be decoded: {error}.") from None

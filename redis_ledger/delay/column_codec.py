@@ -28,15 +28,15 @@ def pack(columns: Iterable[Sequence[int]]) -> Columns:
     """The table of these columns: equally long, of at least one number, each from -2^63 to 2^63 - 1."""
     # Z_RLE searches only for runs: noise has no other matches, and searching for them would take most of the time.
     deflate = zlib.compressobj(1, zlib.DEFLATED, -15, 9, zlib.Z_RLE)
-    told, length = [], 0
+    encoded, length = [], 0
     packed: list[bytes] = []
     for numbers in columns:
         length = len(numbers)
         column, kept = _planes(numbers)
-        told.append(column)
+        encoded.append(column)
         for plane in kept:
             packed += deflate.compress(plane), deflate.flush(_END_PLANE)
-    return Columns(length=length, columns=told, planes=b"".join(packed) + deflate.flush() if packed else b"")
+    return Columns(length=length, columns=encoded, planes=b"".join(packed) + deflate.flush() if packed else b"")
 
 
 def unpack(table: Columns) -> list[Iterable[int]]:

@@ -47,8 +47,8 @@ def read_node(address: str, replies: Sequence[Any]) -> NodeInfo:
     """replies: those to QUESTIONS, in order; an error means unknown."""
     info, rows = replies
     facts = _facts(info) if isinstance(info, bytes) else {}
-    told = dict(zip(rows[::2], rows[1::2], strict=True)) if isinstance(rows, list) else {}
-    config = {name: told[name].decode() if name in told else None for name in CONFIG_NAMES}
+    settings = dict(zip(rows[::2], rows[1::2], strict=True)) if isinstance(rows, list) else {}
+    config = {name: settings[name].decode() if name in settings else None for name in CONFIG_NAMES}
     appendonly = config[b"appendonly"] or {"1": "yes", "0": "no"}.get(facts.get("aof_enabled", ""))
     valkey = facts.get("valkey_version")
     return NodeInfo(

@@ -20,7 +20,7 @@ CANDIDATES_MAX = 200
 LOOK_BACK_S = 5.0
 SAVED_MAX = 40
 # Mutated batches with damaged records and a correct CRC are stored, and a reader that meets one logs an error.
-EXPECTED_ERRORS = frozenset({"a batch that cannot be read was passed over"})
+EXPECTED_ERRORS = frozenset({"a batch that cannot be read was skipped"})
 
 _FRAME = re.compile(r'File "(?:[^"]*/)?([^"/]+/[^"/]+)", line (\d+), in (\S+)')
 

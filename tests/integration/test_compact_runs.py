@@ -184,7 +184,7 @@ def test_a_topic_that_is_made_again_before_a_swap_is_left_alone(world, before_sw
 
     before_swap(1, again)
     # When it requests its swaps, then they fail, it has deleted what it wrote, and no record of the other is gone
-    with pytest.raises(UnknownTopic, match="was deleted and made again"):
+    with pytest.raises(UnknownTopic, match="was deleted and created again"):
         world.job().compact(None, 0)
     assert world.keys() == [["a"] * 4, ["b"] * 3, ["c"]]
     assert world.parquet() == named(world.client, TOPIC) | {file for file in old if file.endswith(".parquet")}

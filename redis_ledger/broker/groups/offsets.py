@@ -96,7 +96,7 @@ class Offsets:
         wanted = list(partitions)
         topics = list(dict.fromkeys(topic for topic, _ in wanted))
         absent = await _caught(self._catalog.absent(topics)) if len(topics) > FEW else ()
-        gone = () if isinstance(absent, LedgerError) else absent  # then each is told by itself why
+        gone = () if isinstance(absent, LedgerError) else absent  # then each read below raises it
         found = [topic for topic in topics if topic not in gone]
         entries = dict(zip(found, await _each(self._catalog.get, found), strict=True))
         entries |= {topic: UnknownTopic(f"Topic {topic!r} does not exist.", topic=topic) for topic in gone}

@@ -174,8 +174,8 @@ class Groups:
             known = await self._owned(group)
         except UnknownMember as error:
             return [error] * len(leaving)
-        answers, told = known.leave(leaving, self.coordinator.now())
-        self.coordinator.carry(known, told)
+        answers, replies = known.leave(leaving, self.coordinator.now())
+        self.coordinator.carry(known, replies)
         return answers
 
     async def _owned(self, group: str, mismatch: type[LedgerError] = UnknownMember) -> ClassicGroup:

@@ -76,11 +76,11 @@ class Audit:
         )  # fmt: skip
         if not self._is_kept:
             return
-        told = msgspec.json.encode(facts, enc_hook=str).decode()
+        encoded = msgspec.json.encode(facts, enc_hook=str).decode()
         try:
             await self._store.write_allow_oom(
                 "XADD", self._key, "MAXLEN", "~", ENTRIES_MAX, "*", "principal", caller.principal, "host", caller.host,
-                "act", act, "target", target, "outcome", outcome, "facts", told, retry=False,
+                "act", act, "target", target, "outcome", outcome, "facts", encoded, retry=False,
             )  # fmt: skip
         except (LedgerError, ReplyError) as error:
             _log.warning("an administrative act stands in the log only", act=act, reason=str(error))

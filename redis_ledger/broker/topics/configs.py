@@ -133,8 +133,8 @@ TOPIC = _table(
     _own("segment.ms", Type.LONG, "ledger_age_ms_max", "log.roll.ms", "A ledger of this age is sealed."),
     Setting(
         "delayed.delivery", Type.BOOLEAN, lambda _: None,
-        "true: a record with the header deliver-at or deliver-after is delivered then. false: nothing is delayed. "
-        "Unset: REST and the SDK delay, headers mean nothing.", ours=DELAYED,
+        "true: the headers deliver-at and deliver-after delay a record. false: records are never delayed. "
+        "Unset: REST and the SDK can delay records, headers cannot.", ours=DELAYED,
     ),
     _own(
         "delayed.delivery.max.delay.ms", Type.LONG, "delayed_delivery_max_delay_ms", "delayed.delivery.max.delay.ms",
@@ -142,37 +142,37 @@ TOPIC = _table(
     ),
     _own(
         "delayed.delivery.tick.time.ms", Type.LONG, "delayed_delivery_tick_time_ms", "delayed.delivery.tick.time.ms",
-        "What falls due is gathered for so long.",
+        "Time for which due records are gathered.",
     ),
-    _fixed("cleanup.policy", Type.LIST, "delete", "Nothing is compacted.", "log.cleanup.policy"),
+    _fixed("cleanup.policy", Type.LIST, "delete", "Topics are not compacted.", "log.cleanup.policy"),
     Setting(
         "compression.type", Type.STRING, lambda _: "producer",
-        "Shown as set, without effect: batches are stored as they were sent.", "compression.type", COMPRESSION,
+        "Stored without effect: batches are stored as they were sent.", "compression.type", COMPRESSION,
     ),
     Setting(
         "min.insync.replicas", Type.INT, lambda _: "1",
-        "Shown as set, without effect: copies are made by Redis, not by brokers.", "min.insync.replicas",
+        "Stored without effect: Redis replicates, not the brokers.", "min.insync.replicas",
         "min_insync_replicas",
     ),
     _fixed(
-        "message.timestamp.type", Type.STRING, "CreateTime", "A record has its producer's time.",
+        "message.timestamp.type", Type.STRING, "CreateTime", "A record has the timestamp of its producer.",
         "log.message.timestamp.type",
     ),
-    _fixed("message.timestamp.after.max.ms", Type.LONG, LONG_MAX, "Any time is taken."),
-    _fixed("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, "Any time is taken."),
+    _fixed("message.timestamp.after.max.ms", Type.LONG, LONG_MAX, "Any timestamp is accepted."),
+    _fixed("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, "Any timestamp is accepted."),
     _fixed("delete.retention.ms", Type.LONG, "86400000", "Without effect: nothing is compacted."),
     _fixed("min.cleanable.dirty.ratio", Type.DOUBLE, "0.5", "Without effect: nothing is compacted."),
     _fixed("min.compaction.lag.ms", Type.LONG, "0", "Without effect: nothing is compacted."),
     _fixed("max.compaction.lag.ms", Type.LONG, LONG_MAX, "Without effect: nothing is compacted."),
-    _fixed("file.delete.delay.ms", Type.LONG, "0", "A ledger goes as soon as nothing refers to it."),
-    _fixed("flush.messages", Type.LONG, LONG_MAX, "When writes reach the disk is up to Redis (appendfsync)."),
-    _fixed("flush.ms", Type.LONG, LONG_MAX, "When writes reach the disk is up to Redis (appendfsync)."),
-    _fixed("segment.jitter.ms", Type.LONG, "0", "Ledgers are sealed when they are due."),
+    _fixed("file.delete.delay.ms", Type.LONG, "0", "A ledger is deleted when it is not referenced."),
+    _fixed("flush.messages", Type.LONG, LONG_MAX, "Redis decides when to fsync (appendfsync)."),
+    _fixed("flush.ms", Type.LONG, LONG_MAX, "Redis decides when to fsync (appendfsync)."),
+    _fixed("segment.jitter.ms", Type.LONG, "0", "Ledgers are sealed without jitter."),
     _fixed("segment.index.bytes", Type.INT, "10485760", "Without effect: there are no index files."),
     _fixed("index.interval.bytes", Type.INT, "4096", "Without effect: there are no index files."),
     _fixed("preallocate", Type.BOOLEAN, "false", "Without effect: there are no segment files."),
     _fixed("unclean.leader.election.enable", Type.BOOLEAN, "false", "There is no leader election: state is in Redis."),
-    _fixed("remote.storage.enable", Type.BOOLEAN, "false", "History goes to Parquet by a job, of any topic."),
+    _fixed("remote.storage.enable", Type.BOOLEAN, "false", "A job offloads history to Parquet, for any topic."),
     _fixed("local.retention.ms", Type.LONG, "-2", "As retention.ms."),
     _fixed("local.retention.bytes", Type.LONG, "-2", "As retention.bytes."),
 )  # fmt: skip
@@ -180,22 +180,22 @@ TOPIC = _table(
 BROKER = _table(
     *(Setting(row.broker, row.type, row.value, row.documentation) for row in TOPIC.values() if row.broker),
     _broker("auto.create.topics.enable", Type.BOOLEAN, "auto_create_topics", "Produce and Metadata may create topics."),
-    _broker("num.partitions", Type.INT, "num_partitions", "Of a topic created without a number."),
+    _broker("num.partitions", Type.INT, "num_partitions", "Default number of partitions."),
     _broker("socket.request.max.bytes", Type.INT, "kafka_request_bytes_max", "Largest request."),
-    _broker("max.connections", Type.INT, "kafka_connections_max", "Open connections of one broker."),
-    _broker("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "A silent connection is closed after this."),
-    _broker("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Longest a transaction may ask for."),
-    _broker("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "An empty group waits."),
-    _broker("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Least a member may ask for."),
-    _broker("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Most a member may ask for."),
-    _broker("group.max.size", Type.INT, "group_members_max", "Members of one group."),
-    _broker("group.consumer.heartbeat.interval.ms", Type.INT, "group_heartbeat_ms", "Of the consumer protocol."),
-    _broker("group.consumer.session.timeout.ms", Type.INT, "group_session_ms", "Of the consumer protocol."),
-    _broker("offset.metadata.max.bytes", Type.INT, "offset_metadata_bytes_max", "Metadata stored with an offset."),
+    _broker("max.connections", Type.INT, "kafka_connections_max", "Maximum connections of one broker."),
+    _broker("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "An idle connection is closed after this time."),
+    _broker("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Maximum timeout of a transaction."),
+    _broker("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "Delay of the first rebalance."),
+    _broker("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Minimum of a member."),
+    _broker("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Maximum of a member."),
+    _broker("group.max.size", Type.INT, "group_members_max", "Maximum members of a group."),
+    _broker("group.consumer.heartbeat.interval.ms", Type.INT, "group_heartbeat_ms", "Consumer protocol."),
+    _broker("group.consumer.session.timeout.ms", Type.INT, "group_session_ms", "Consumer protocol."),
+    _broker("offset.metadata.max.bytes", Type.INT, "offset_metadata_bytes_max", "Largest offset metadata."),
     _broker(
-        "offsets.retention.minutes", Type.INT, "offsets_retention_ms", "Of the offsets of an empty group.", 60_000
+        "offsets.retention.minutes", Type.INT, "offsets_retention_ms", "Retention of an empty group's offsets.", 60_000
     ),
-    _fixed("default.replication.factor", Type.INT, "1", "Copies are made by Redis, not by brokers."),
+    _fixed("default.replication.factor", Type.INT, "1", "Redis replicates, not the brokers."),
     _fixed("delete.topic.enable", Type.BOOLEAN, "true", "Topics can be deleted."),
     _fixed("unclean.leader.election.enable", Type.BOOLEAN, "false", "There is no leader election: state is in Redis."),
     _fixed("log.dirs", Type.STRING, "redis", "All state is in Redis."),
@@ -207,7 +207,7 @@ GROUP = _table(
         "group.consumer.heartbeat.interval.ms",
     ),
     Setting(
-        "consumer.session.timeout.ms", Type.INT, _of("group_session_ms"), "A member silent for so long is gone.",
+        "consumer.session.timeout.ms", Type.INT, _of("group_session_ms"), "A member without heartbeats is removed.",
         "group.consumer.session.timeout.ms",
     ),
 )  # fmt: skip
@@ -291,7 +291,7 @@ def parse_changes(changes: Sequence[Change]) -> dict[str, int | None]:
     result: dict[str, int | None] = {}
     for name, operation, value in changes:
         if operation not in OPERATIONS:
-            raise InvalidRequest(f"{operation} is no operation on {name[:80]!r}.")
+            raise InvalidRequest(f"{operation} is not an operation on {name[:80]!r}.")
         row = row_of(name)
         if operation == Operation.DELETE:
             if row.ours:
@@ -307,7 +307,7 @@ def parse_changes(changes: Sequence[Change]) -> dict[str, int | None]:
 
 def _join(row: Setting, operation: int, value: str) -> str:
     if row.type != Type.LIST:
-        raise InvalidConfig(f"{row.name} is not a list, so nothing can be added to it or taken from it.")
+        raise InvalidConfig(f"{row.name} is not a list, so values cannot be added or removed.")
     items = (row.value(DEFAULTS) or "").split(",")
     for item in filter(None, map(str.strip, value.split(","))):
         if operation == Operation.APPEND and item not in items:
@@ -328,7 +328,7 @@ def parse_replacement(given: Sequence[tuple[str, str | None]]) -> dict[str, int 
 
 def _check_names(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
-        raise InvalidRequest("A configuration is named twice.")
+        raise InvalidRequest("A configuration is given twice.")
 
 
 class Configs:

@@ -18,7 +18,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog
 
 NEARLY_FULL = 0.85
 PAUSE_S = 1.0
-REST = 4  # times as long as the last turn took: a broker of thousands of partitions does other things too
+REST = 4  # pause, in multiples of the last turn: a broker of thousands of partitions has other work too
 
 
 class MemoryPressure:

@@ -1,14 +1,14 @@
-"""History in Parquet: planning what is written next, publishing what was written, and keeping the manifest in order.
+"""Offload to Parquet: plans the next files, publishes written ones, and maintains the manifest.
 
-    plan ──▶ a job writes the files ──▶ publish ──▶ payload goes
-                                           │ checks: the plan's stretches, one by one; the files, in offload_home
+    plan ──▶ a job writes the files ──▶ publish ──▶ payload is deleted
+                                           │ checks each range of the plan, and the files in offload_home
                                            │ one script: adds segments to the manifest, moves the offset, ends the plan
-                                           └ what dies behind it is done by the next retention
+                                           └ if the broker dies after it, the next retention deletes the payload
 
-Who writes is not here: brokers serve, a job (Spark) writes and deletes files.  Everything may be repeated.
+Brokers only read files; a job (Spark) writes and deletes them.  Every call is idempotent.
 
-A job names the topic it means by its id, for one that was deleted and made again may have a manifest that looks the
-same: topic_id, where it is given, is compared, and UnknownTopic raised for another one.  The id of a plan is as good.
+A topic that was deleted and created again may have an identical manifest, so a job passes the topic id.  A given
+topic_id is compared, and UnknownTopic is raised if it differs.  The id of a plan identifies the topic as well.
 Source: docs/decisions/0014.
 """
 
@@ -39,13 +39,13 @@ from redis_ledger.offload.plan import decide
 from redis_ledger.offload.scripts import OffloadScripts, OffloadState
 from redis_ledger.store.store import Store
 
-OPENED_MAX = 8  # files looked at at once
-SWAPPED_MAX = 1_000  # segments that leave and join in one step of Redis
+OPENED_MAX = 8  # files opened at once
+SWAPPED_MAX = 1_000  # segments removed and added in one script call
 READ_AT_ONCE = 16  # partitions
 
 
 class Published(NamedTuple):
-    """offloaded_offset: where history in Parquet ends now; the others: payload that this call has dropped."""
+    """offloaded_offset: end of the history in Parquet; the others: payload that this call has deleted."""
 
     offloaded_offset: int
     ledgers_dropped: int
@@ -53,14 +53,14 @@ class Published(NamedTuple):
 
 
 class Swapped(NamedTuple):
-    """files: of the removed segments.  Delete them when readers have the new version."""
+    """files: of the removed segments.  Delete them after readers have the new version."""
 
     version: int
     files: list[str]
 
 
 class Page(NamedTuple):
-    """Of partitions from number `first` on.  The last one may go on at `after`; None: that is all."""
+    """Partitions from number `first` on.  The last one may continue at `after`; None: the end."""
 
     topic_id: str
     first: int
@@ -89,7 +89,7 @@ class Offload:
         self._catalog, self._store, self._config, self._clock = catalog, store, config, clock
 
     async def page(self, topic: str, *, limit: int = SEGMENTS_MAX, after: str | None = None) -> Page:
-        """Partition after partition with its segments, `limit` of them in all.  Raises InvalidRequest."""
+        """Returns partitions with their segments, at most `limit` segments in all.  Raises InvalidRequest."""
         entry = await self._catalog.get(topic, fresh=True)
         begin = Place(entry.id, 0, 0, 0) if after is None else Place.parse(after)
         found: list[OffloadState] = []
@@ -107,13 +107,13 @@ class Offload:
     async def plan(
         self, topic: str, number: int, *, topic_id: str | None = None, seal: bool = False, older_than_ms: int = 0
     ) -> Plan | None:
-        """What is to be written next; the plan that is there already, if there is one.  None: nothing.
+        """Returns the stored plan, or stores and returns a new one.  None: there is nothing to write.
 
-        No plan is too old: whoever asks takes it over where it stands, with the files that are there.  But one of which
-        retention has taken everything is given up here; nobody could write it any more.
+        A plan does not expire: any job may continue it, with the files that exist.  A plan whose records retention has
+        deleted is abandoned.
 
-        seal           seal the active ledger first, and go up to the stable offset, wherever ledgers end
-        older_than_ms  only what was appended so long ago
+        seal           seals the active ledger first, and plans up to the stable offset regardless of ledger ends
+        older_than_ms  only records appended at least this long ago
         Raises OffloadDisabled, TopicBusy.
         """
         self._needs_home()
@@ -143,10 +143,10 @@ class Offload:
             stored = await at.calls.plan(wanted, state.offloaded_offset)
             if stored is not None:
                 return stored
-        raise TopicBusy(f"The plan of {topic}:{number} changes all the time; try again.", topic=topic)
+        raise TopicBusy(f"The plan of {topic}:{number} keeps changing; try again.", topic=topic)
 
     async def publish(self, topic: str, number: int, plan_id: str, segments: Sequence[Segment]) -> Published:
-        """Raises OffloadDisabled, UnknownPlan, SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
+        """Raises OffloadDisabled, UnknownPlan, SegmentMismatch, OffloadedUnavailable, without changes."""
         self._needs_home()
         at = await self._at(topic, number)
         plan, offloaded = at.state.plan, at.state.offloaded_offset
@@ -157,13 +157,13 @@ class Offload:
             await self._check_files(segments)
             published = await at.calls.publish(plan, segments)
             if published is None:
-                raise UnknownPlan(f"{at.name} has no plan {plan_id} any more: it was abandoned or published meanwhile.")
+                raise UnknownPlan(f"{at.name} has no plan {plan_id} any more: it was abandoned or published.")
             offloaded = published
         trimmed = await at.partition.trim(retention_ms=-1, retention_bytes=-1)
         return Published(offloaded, trimmed.ledgers, trimmed.bytes)
 
     async def abandon(self, topic: str, number: int, plan_id: str) -> list[str]:
-        """The files that the plan named; they may be there.  Raises UnknownPlan."""
+        """Returns the files of the plan, which may exist.  Raises UnknownPlan."""
         at = await self._at(topic, number)
         plan = at.state.plan
         if plan is None or plan.id != plan_id or not await at.calls.abandon(plan):
@@ -173,28 +173,28 @@ class Offload:
     async def swap(
         self, topic: str, number: int, version: int, firsts: Sequence[int], added: Sequence[Segment], *, topic_id: str
     ) -> Swapped:
-        """Segments take the place of others that cover the same stretch.  Raises OffloadDisabled, ManifestChanged,
-        SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
+        """Replaces segments by others that cover the same offsets.  Raises OffloadDisabled, ManifestChanged,
+        SegmentMismatch, OffloadedUnavailable, without changes."""
         self._needs_home()
         at = await self._at(topic, number, topic_id)
         manifest = at.state.manifest
-        changed = f"The manifest of {at.name} is of version {manifest.version}, not {version}; read it again."
+        changed = f"The manifest of {at.name} has version {manifest.version}, not {version}; read it again."
         if manifest.version != version:
             raise ManifestChanged(changed, version=manifest.version)
         if len(firsts) + len(added) > SWAPPED_MAX:
             raise RequestTooLarge(
-                f"{len(firsts)} segments would leave and {len(added)} join; {SWAPPED_MAX} can be swapped in one step. "
-                "Swap fewer at a time; nothing has changed."
+                f"{len(firsts)} segments to remove and {len(added)} to add exceed the maximum of {SWAPPED_MAX} in one "
+                "step. Swap fewer at a time; nothing was changed."
             )
         removed = manifests.to_swap(manifest, firsts, added, at.folder)
         await self._check_files(added)
         now = await at.calls.swap(version, [segment.first for segment in removed], added)
         if now is None:
-            raise ManifestChanged(f"The manifest of {at.name} has changed meanwhile; read it again.")
+            raise ManifestChanged(f"The manifest of {at.name} has changed; read it again.")
         return Swapped(now, _files([segment for segment in removed if segment not in added]))
 
     async def forget(self, topic: str, number: int, *, topic_id: str | None = None) -> list[str]:
-        """Takes what lies wholly below the log start out of the manifest; its files."""
+        """Removes segments entirely below the log start from the manifest; returns their files."""
         at = await self._at(topic, number, topic_id)
         gone = [segment for segment in at.state.manifest.segments if segment.end <= at.state.start]
         if gone:
@@ -204,8 +204,8 @@ class Offload:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     async def _at(self, topic: str, number: int, topic_id: str | None = None) -> _Target:
-        """What this broker remembers may be of a topic that was deleted and made again meanwhile.  topic_id: the one
-        that is meant; whichever stands where none is given."""
+        """Reads the partition's state, again if the cached topic was deleted and created again.  topic_id: the expected
+        one; None accepts any."""
         for is_last in (False, True):
             partition = await self._catalog.partition(topic, number)
             calls = OffloadScripts(self._store, partition.keys, topic, partition.topic_id)
@@ -218,7 +218,7 @@ class Offload:
                 continue
             if topic_id not in (None, partition.topic_id):
                 raise UnknownTopic(
-                    f"Topic {topic!r} was deleted and made again: its id is {partition.topic_id}, not {topic_id}.",
+                    f"Topic {topic!r} was deleted and created again: its id is {partition.topic_id}, not {topic_id}.",
                     topic=topic,
                 )
             return at
@@ -230,7 +230,7 @@ class Offload:
         return min(at.state.stable, await at.partition.offsets.offset_at(self._clock.now_ms() - older_than_ms))
 
     async def _check_files(self, segments: Sequence[Segment]) -> None:
-        """Every file is where this broker will read it, and is what it is said to be.  Raises SegmentMismatch,
+        """Checks that this broker can read every file, and that it matches its segment.  Raises SegmentMismatch,
         OffloadedUnavailable."""
         uri = self._config.offload_home
         turns = asyncio.Semaphore(OPENED_MAX)
@@ -242,7 +242,7 @@ class Offload:
         await asyncio.gather(*(check(segment) for segment in segments if segment.file))
 
     def _was_published(self, at: _Target, plan_id: str, segments: Sequence[Segment]) -> None:
-        """Raises UnknownPlan unless the manifest has these very segments: then this call repeats one that was lost."""
+        """Raises UnknownPlan unless the manifest has exactly these segments, because this call is a retry."""
         known = {segment.first: segment for segment in at.state.manifest.segments}
         if not segments or any(known.get(segment.first) != segment for segment in segments):
             raise UnknownPlan(self._no_plan(at, plan_id))

@@ -7,9 +7,9 @@ if it exists on partition 0; its cursors on other partitions are created on firs
 created before a partition is trimmed.  A cursor without one on partition 0 is left over from an interrupted delete, or
 is being created by a broker of an earlier release: after LEFTOVER_MS it is ignored.
 
-All of it is idempotent, so any broker may do it at any time: the keeper of a partition (cluster/maintenance_turns.py),
-and a broker that has appended to it.  One read shows whether the partition has changed since its last turn; if not, it
-is skipped until one of its time limits is reached.
+All of it is idempotent, so any broker may do it at any time: the broker that maintains a partition
+(cluster/maintenance_turns.py), and a broker that has appended to it.  One read shows whether the partition has changed
+since its last turn; if not, it is skipped until one of its time limits is reached.
 Source: Kafka's log cleaner (delete), Pulsar "message retention"; docs/howto/retention.md.
 """
 
@@ -41,7 +41,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog
 AT_ONCE = 8  # partitions
 ENTRIES_MAX = 500  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
-RELIEFS_OF_ALL = 10  # one in so many also trims the partitions of other brokers
+RELIEFS_OF_ALL = 10  # one turn in this many also trims the partitions of other brokers
 OWN_S, OTHERS_S = 120.0, 1_800.0  # between two turns of a partition without appends through this broker
 WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # until the next turn of an unchanged partition
 

@@ -52,7 +52,7 @@ class Topics:
     async def grow(
         self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
     ) -> Topic:
-        """More partitions, other settings; None takes the topic's own value away.
+        """Adds partitions, and changes settings; None removes the topic's own value.
 
         Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
         return self._topic(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
@@ -105,7 +105,7 @@ class Topics:
         return sorted(found.values())
 
     async def open_transactions(self, name: str) -> builtins.list[OpenTransaction]:
-        """The open transactions that have written to the topic, by partition and first offset."""
+        """Returns the open transactions that have written to the topic, by partition and first offset."""
         entry = await self._catalog.get(name)
 
         async def one(number: int) -> builtins.list[OpenTransaction]:

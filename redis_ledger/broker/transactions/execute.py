@@ -1,10 +1,10 @@
-"""A whole consume-transform-produce step in one call: acknowledgements and records take effect together or not at all.
+"""Executes a consume-transform-produce step: acknowledgements and records take effect together or not at all.
 
-    check everything ─▶ begin and register (one step) ─▶ append and hold, all in parallel ─▶ decide ─▶ end ─▶ answer
+    check everything ─▶ begin and register (one step) ─▶ append and acknowledge in parallel ─▶ decide ─▶ end ─▶ respond
 
-Whatever fails before the decision aborts the transaction and is raised as it is.  A step that is repeated under the
-same nonce finds the transaction of its first attempt: committed, then it is answered as done; open or ending, then that
-one is ended first.  Source: PIP-31 "consume-transform-produce"; requirement CL-15.
+An error before the decision aborts the transaction and is raised.  A repeated step with the same nonce finds the
+transaction of its first attempt: if that is committed, the step succeeds; if it is open or ending, it is ended first.
+Source: PIP-31 "consume-transform-produce"; requirement CL-15.
 """
 
 from __future__ import annotations
@@ -50,12 +50,11 @@ class Execute:
         nonce: str = "",
         principal: str = "",
     ) -> Executed:
-        """Raises what the acknowledgement or the append raised, after the transaction was aborted."""
+        """Raises the error of the acknowledgement or append, after aborting the transaction."""
         try:
             return await self._once(acks, records, timeout_ms, nonce, principal)
         except UnknownTopic:
-            # A topic this broker remembered may have been deleted and made again: nothing of the step has taken effect,
-            # and by now the topic is forgotten.
+            # A cached topic was deleted and created again.  The step had no effect, and the cache entry is removed now.
             return await self._once(acks, records, timeout_ms, nonce, principal)
 
     async def _once(
@@ -68,7 +67,7 @@ class Execute:
     ) -> Executed:
         timeout = self._transactions.timeout(timeout_ms)
         if not acks and not records:
-            raise InvalidRequest("Say what to do: at least one of acks and records.")
+            raise InvalidRequest("Give at least one of acks and records.")
         held: list[tuple[Partition, ExecuteAcks, list[Range]]] = []
         for ack in acks:
             held += [
@@ -94,7 +93,7 @@ class Execute:
                 raise failures[0]
             decision = await self._coordinators.decide(txn, commit=True)
         except BaseException as error:
-            await self._give_up(txn, error)
+            await self._abort(txn, error)
             raise
         if decision.state.is_ending:
             await self._finish(decision)
@@ -107,13 +106,13 @@ class Execute:
         return Executed(txn, appended)
 
     def answered(self, nonce: str) -> None:
-        """Call after the response of the step is stored: the coordinator then forgets the committed step."""
+        """Call after the response of the step is stored: the coordinator then deletes the committed step."""
         at = self._at(nonce)
-        assert at is not None, "a step without a nonce is not remembered"
+        assert at is not None, "a step without a nonce is not stored"
         at.submit("forget_step", step_nonce(nonce), lazy=True)
 
     def _at(self, nonce: str) -> Coordinator | None:
-        """Where a repetition looks for the step: also when there are more coordinators by then."""
+        """The coordinator of a step; a retry finds the same one, also if coordinators were added since."""
         return self._transactions.together.coordinator(nonce) if nonce else None
 
     async def _begin(
@@ -134,21 +133,21 @@ class Execute:
             except AlreadyCommitted:
                 await self._transactions.commit(txn)
                 return txn, True
-        raise TransactionAbortOnly("This step is being repeated by several callers at once; repeat it once more.")
+        raise TransactionAbortOnly("Several callers are repeating this step at the same time; repeat it once more.")
 
     async def _finish(self, decision: Decision) -> None:
-        """What goes wrong from here on must not look like a step that was not carried out: it would be repeated."""
+        """Raises OutcomeUnknown for errors after the decision, so that the caller does not repeat the step."""
         try:
             await self._transactions.finish(decision)
         except LedgerError as error:
             raise OutcomeUnknown(
-                f"The step is committed as transaction {decision.txn} and will be seen when Redis can be reached; "
+                f"The step is committed as transaction {decision.txn} and becomes visible when Redis is reachable; "
                 f"do not repeat it. ({error})",
                 transaction=str(decision.txn),
             ) from error
 
-    async def _give_up(self, txn: TxnId, error: BaseException) -> None:
-        """Aborts; if that fails too the transaction's timeout does it, and the caller learns what went wrong first."""
+    async def _abort(self, txn: TxnId, error: BaseException) -> None:
+        """Aborts the transaction; if that fails, its timeout does.  The caller raises the first error."""
         try:
             await asyncio.shield(self._transactions.abort(txn))
         except LedgerError as second:

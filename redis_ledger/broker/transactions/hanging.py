@@ -1,13 +1,13 @@
-"""Transactions that a partition still holds and their coordinator has forgotten.
+"""Ends hanging transactions: a partition still holds them, but their coordinator does not have them as live.
 
     partition    open row, pending acknowledgements, scheduled batches of 0-3821040230400
-    coordinator  live       leave it: its end or its timeout comes
-                 ended      the partition lost the end (its Redis came back older): carry the same outcome again
-                 not known  the coordinator lost the transaction: abort what the partition holds
+    coordinator  live       leave it: it will end or time out
+                 ended      the partition lost the end (its Redis came back with older data): apply the outcome again
+                 unknown    the coordinator lost the transaction: abort it on the partition
 
-Without this such a row would hold back the stable offset and retention for ever, since the sweep of a coordinator sees
-only what the coordinator has.  A transaction is looked at when it is older than any transaction can be.  Its number
-says when it was begun.  Source: docs/decisions/0003.
+Such a row would hold back the stable offset and retention forever, since the sweep of a coordinator only reads the
+coordinator.  Only transactions above the maximum age are checked; a transaction's id contains its start time.
+Source: docs/decisions/0003.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from redis_ledger.telemetry import metrics
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.states import TxnState
 
-SLACK_MS = 60_000  # clocks differ, and an end takes a while
-OWN_S, OTHERS_S = 600.0, 3_600.0  # between two looks at a partition (turns.py)
-PARTITIONS_MAX = 500  # one round looks at so many, the next one goes on behind them
-HELD_MAX = 32  # transactions that one look takes from each place of a partition
-SUBSCRIPTIONS_MAX = 256  # of a partition, taken at random: each has its turn
+SLACK_MS = 60_000  # clocks differ, and ending takes time
+OWN_S, OTHERS_S = 600.0, 3_600.0  # between two checks of a partition (maintenance_turns.py)
+PARTITIONS_MAX = 500  # checked in one round; the next round continues after them
+HELD_MAX = 32  # transactions that one check reads from each key of a partition
+SUBSCRIPTIONS_MAX = 256  # of a partition, chosen at random
 AT_ONCE = 8
 _TXN = re.compile(rb"(\d+)-(\d+)\Z")
 _REGION = re.compile(rb"(\d+)-(\d+)/(\w+)\Z")  # of lua/include/pending_acks.lua
@@ -46,8 +46,8 @@ log = structlog.get_logger(__name__)
 
 
 class HangingTransaction(NamedTuple):
-    """What one partition holds of a transaction.  producer: of its open row; None for a native transaction, whose
-    producer id is its own id."""
+    """The state of a transaction on one partition.  producer: of its open row; None for a native transaction, whose
+    producer id is its transaction id."""
 
     txn: TxnId
     producer: Producer | None
@@ -70,10 +70,10 @@ class HangingTransactions:
         self._turns = MaintenanceTurns(keeps, OWN_S, OTHERS_S)
         self._loop = asyncio.get_running_loop()
         self._age_ms = config.max_transaction_timeout_ms + SLACK_MS
-        self._next = 0  # place of the partition that the next round begins with
+        self._next = 0  # index of the first partition of the next round
 
     async def look(self, *, due_only: bool = False) -> None:
-        """One round over the partitions, or over those whose turn it is."""
+        """Checks the next partitions, or those that are due."""
         entries = await self._catalog.list()
         places = [PartitionKey(entry.name, entry.id, number) for entry in entries for number in range(entry.partitions)]
         self._turns.forget_others(places)
@@ -88,7 +88,7 @@ class HangingTransactions:
             await asyncio.gather(*(self._look_quietly(place) for place in places[first : first + AT_ONCE]))
 
     async def _look_quietly(self, place: PartitionKey) -> None:
-        """A partition that cannot be reached holds up no other."""
+        """Checks one partition; an unreachable partition does not delay others."""
         topic, _, number = place
         self._turns.took(place, self._loop.time())
         try:
@@ -98,11 +98,11 @@ class HangingTransactions:
         except UnknownTopic:
             return  # deleted meanwhile
         except LedgerError as error:
-            log.warning("forgotten transactions cannot be looked for", topic=topic, partition=number, error=str(error))
+            log.warning("hanging transactions cannot be checked", topic=topic, partition=number, error=str(error))
 
     async def _held(self, partition: Partition) -> list[HangingTransaction]:
-        """Transactions the partition holds that are older than any can be, at most HELD_MAX of each kind; the oldest
-        open ones, and any of those that hold acknowledgements or scheduled batches."""
+        """Returns transactions of the partition above the maximum age, at most HELD_MAX of each kind: the oldest open
+        ones, and random ones with acknowledgements or scheduled batches."""
         k = partition.keys
         rows: dict[TxnId, Producer | None] = {}
         oldest = await self._store.command("ZRANGEBYSCORE", k.firsts, 0, "+inf", "LIMIT", 0, HELD_MAX, key=k.state)
@@ -122,7 +122,7 @@ class HangingTransactions:
         for name, fields in zip(names, await asyncio.gather(*reads), strict=True):
             regions = list(filter(None, map(_REGION.match, fields)))
             for txn in {TxnId(int(found[1]), int(found[2])) for found in regions}:
-                await self._bring_back(partition, name, txn)
+                await self._restore_regions(partition, name, txn)
             for found in (*filter(None, map(_TXN.match, fields)), *regions):
                 names_of = pending.setdefault(TxnId(int(found[1]), int(found[2])), [])
                 if name not in names_of:
@@ -134,9 +134,9 @@ class HangingTransactions:
             if txn.begun_ms < before
         ]
 
-    async def _bring_back(self, partition: Partition, name: str, txn: TxnId) -> None:
-        """Names the regions of a transaction again that lost the field with their names: a broker of an earlier release
-        has ended it.  Its end then finds them."""
+    async def _restore_regions(self, partition: Partition, name: str, txn: TxnId) -> None:
+        """Restores the field that lists the regions of a transaction, so that its end finds them.  A broker of an
+        earlier release has ended the transaction and deleted only that field."""
         k, pending, cursor, regions = partition.keys, partition.keys.sub(name).pending, b"0", list[str]()
         if await self._store.command("HEXISTS", pending, str(txn), key=k.state):
             return
@@ -163,7 +163,7 @@ class HangingTransactions:
         )  # fmt: skip
 
     async def _outcome(self, txn: TxnId) -> TxnState | None:
-        """What its end must be; None: nothing is certain, or nothing is amiss."""
+        """Returns the outcome to apply; None if the transaction is live or its coordinator is missing."""
         try:
             record = await self._coordinators.get(txn)
         except TransactionNotFound:

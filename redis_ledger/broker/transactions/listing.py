@@ -15,7 +15,7 @@ from redis_ledger.txn.coordinator import Coordinators, TransactionRecord
 from redis_ledger.txn.states import TxnState
 from redis_ledger.txn.transactional_ids import TransactionalIdRecord, TransactionalIds
 
-LIVE_MAX = 10_000  # open transactions looked at in one coordinator
+LIVE_MAX = 10_000  # open transactions read from one coordinator
 STATES = {
     TxnState.OPEN: "Ongoing",
     TxnState.COMMITTING: "PrepareCommit",
@@ -27,7 +27,7 @@ STATES = {
 
 
 class ListedTransaction(NamedTuple):
-    """started_ms: 0 when none is open.  A transaction that no Kafka client began has its own id as transactional id."""
+    """started_ms: 0 if none is open.  The transactional id of a native transaction is its own id."""
 
     transactional_id: str
     producer_id: int

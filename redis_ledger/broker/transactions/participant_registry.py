@@ -15,7 +15,7 @@ from redis_ledger.config import Config
 from redis_ledger.ids import TxnId
 from redis_ledger.txn.coordinator import Coordinators, Participant
 
-TRANSACTIONS_MAX = 50_000  # remembered; forgetting one only means registering again
+TRANSACTIONS_MAX = 50_000  # cached; evicting one only means registering it again
 NEVER_S = -1.0e9
 
 

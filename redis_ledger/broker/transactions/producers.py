@@ -1,10 +1,10 @@
 """Producers: identities for idempotent and transactional producing, and the transactions of Kafka clients.
 
-    InitProducerId ─▶ init     first touch of a partition or group ─▶ add     EndTxn ─▶ end, carried, then answered
+    InitProducerId ─▶ init     first use of a partition or group ─▶ add     EndTxn ─▶ end on all participants
 
-What an id left open is ended here before its next producer is answered, so that no client ever has to wait for a
-transaction that is still being completed.  What this broker knows of (producer id, epoch) → transaction is a cache: a
-partition that refuses says that it is old.  Source: KIP-98, KIP-360, KIP-890; docs/decisions/0006.
+The open transaction of an id is ended before the response to its next producer, so that no client has to wait for a
+transaction that is still being completed.  The map (producer id, epoch) → transaction is a cache; a refusal of a
+partition shows that an entry is stale.  Source: KIP-98, KIP-360, KIP-890; docs/decisions/0006.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.states import TxnState
 from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, ProducerIdentity, TransactionalIds
 
-PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
+PRODUCERS_MAX = 50_000  # cached; evicting one costs a request to its coordinator
 
 
 class _OpenTransaction(NamedTuple):
@@ -61,7 +61,7 @@ class Producers:
     async def init(
         self, transactional_id: str | None, timeout_ms: int, producer_id: int = -1, epoch: int = -1
     ) -> tuple[int, int]:
-        """The identity to produce under.  Without a transactional id it is always a fresh one, as in Kafka.
+        """Returns the producer id and epoch.  Without a transactional id they are always new, as in Kafka.
         Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
         if (producer_id == NO_PRODUCER) != (epoch == NO_EPOCH):
             raise InvalidRequest("Send both the producer id and the epoch of the producer, or -1 for both.")
@@ -71,9 +71,9 @@ class Producers:
             raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
         most = self._config.max_transaction_timeout_ms
         if not 0 < timeout_ms <= most:
-            raise InvalidTimeout(f"A transaction timeout of {timeout_ms} ms was asked for; it can be 1 to {most} ms.")
+            raise InvalidTimeout(f"The transaction timeout is {timeout_ms} ms; it can be 1 to {most} ms.")
         identified = await self.identities.init(transactional_id, timeout_ms, producer_id, epoch)
-        return await self._carried(identified)
+        return await self._apply_decision(identified)
 
     async def add(
         self,
@@ -86,7 +86,7 @@ class Producers:
     ) -> TxnId:
         """Registers participants; begins a transaction if none is open.
 
-        principal: whose quota of open transactions a new one is counted against; None where none can begin.
+        principal: owner of the quota of open transactions; None if none can begin.
         Raises TransactionQuotaExceeded, and as TransactionalIds.add does.
         """
         if principal is not None:
@@ -99,7 +99,7 @@ class Producers:
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
-        """The open transaction, if these are registered with it.  Raises as Identities.verify does."""
+        """Returns the open transaction if these are registered with it.  Raises as TransactionalIds.verify does."""
         asked = self._loop.time()
         txn = await self.identities.verify(transactional_id, producer_id, epoch, participants)
         self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
@@ -110,8 +110,8 @@ class Producers:
     ) -> TxnId | None:
         """The producer's open transaction, if the participant was registered with it recently.
 
-        None for another transactional id than the producer's, so that the coordinator refuses it: producer ids are not
-        secret, since every batch that is read contains one.
+        None if the transactional id is not the producer's, so that the coordinator refuses it: producer ids are not
+        secret, since every batch contains one.
         """
         cached = self._open.get(producer_id)
         if cached is None or cached.epoch != epoch or cached.transactional_id != transactional_id:
@@ -126,16 +126,16 @@ class Producers:
     async def end(
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
     ) -> tuple[int, int]:
-        """Commits or aborts, on every participant when this returns; the identity to go on under."""
+        """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction."""
         identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump)
         self.forget(producer_id)
-        ended = await self._carried(identified)
+        ended = await self._apply_decision(identified)
         self._quotas.ended(transactional_id)
         return ended
 
     async def abort_hanging(self, topic: str, number: int, producer_id: int, epoch: int) -> None:
-        """Aborts what the producer has open on the partition, everywhere; nothing open is no error.
-        Raises UnknownTopic, UnknownPartition, StaleEpoch, AlreadyCommitted (it is decided, and being carried)."""
+        """Aborts the producer's open transaction on the partition, on all participants; without one it does nothing.
+        Raises UnknownTopic, UnknownPartition, StaleEpoch, AlreadyCommitted (its commit is being applied)."""
         partition = await self._catalog.partition(topic, number)
         found = await partition.offsets.open_transaction(producer_id)
         if found is None:
@@ -145,7 +145,7 @@ class Producers:
             raise StaleEpoch(f"Producer {producer_id} has epoch {open_epoch} there, not {epoch}.")
         try:
             await self._transactions.abort(txn)
-        except TransactionNotFound:  # hanging indeed: its coordinator does not know it (any more)
+        except TransactionNotFound:  # it hangs: its coordinator does not have it
             here = [Participant(topic, partition.topic_id, number)]
             who = Producer(producer_id, open_epoch, "")
             await self._transactions.apply(Decision(txn, TxnState.ABORTING, here, -1, who))
@@ -165,7 +165,7 @@ class Producers:
     async def list_transactions(self) -> list[ListedTransaction]:
         return await self._listing.all()
 
-    async def _carried(self, identified: ProducerIdentity) -> tuple[int, int]:
+    async def _apply_decision(self, identified: ProducerIdentity) -> tuple[int, int]:
         if identified.decision is not None:
             await self._transactions.finish(identified.decision)
         return identified.producer_id, identified.epoch

@@ -1,10 +1,10 @@
-"""Transactions: begin, register, commit, abort, look up, and a whole consume-transform-produce step in one call.
+"""Transactions: begins, registers participants, commits, aborts, lists.
 
-    begin ─▶ first touch: register ─▶ write, acknowledge ─▶ decide ─▶ end on every participant ─▶ answer ─▶ done
+    begin ─▶ first use: register ─▶ write, acknowledge ─▶ decide ─▶ end on every participant ─▶ respond ─▶ done
 
-The decision is the point of no return; ends are idempotent and carried in parallel, and only when all are done is the
-caller answered, so what it committed it can read.  If this broker dies after the decision, the sweep of any other one
-carries it.  Source: PIP-31; requirements CL-15, TS-05, TS-10.
+The decision is the point of no return.  Ends are idempotent and run in parallel; the response is sent after all are
+done, so that a client can read what it committed.  If this broker dies after the decision, the sweep of any other
+broker applies it.  Source: PIP-31; requirements CL-15, TS-05, TS-10.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATUS: dict[TxnState, TransactionStatus] = {
 }
 _committed, _aborted = (metrics.transactions_ended.labels(outcome) for outcome in ("committed", "aborted"))
 RETRY_S_MAX = 1.0
-LOOKED_AT_MAX = 20_000  # of each coordinator, for an owner's transactions
+TRANSACTIONS_READ_MAX = 20_000  # of each coordinator, to filter them
 
 
 class Transactions:
@@ -73,11 +73,11 @@ class Transactions:
         principal: str = "",
         quota_of: str | None = None,
     ) -> Transaction:
-        """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
+        """Begins a transaction; with a nonce, returns the one begun with it before, unless that was aborted.
 
         together    transactions begun with the same name can be committed in one step
         principal   the owner of the transaction
-        quota_of    whose quota of open transactions it is counted against; None: it is not counted
+        quota_of    owner of the quota of open transactions; None: it is not counted
         Raises InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded.
         """
         if quota_of is None:
@@ -106,7 +106,7 @@ class Transactions:
         """0 and None mean the default."""
         most = self._config.max_transaction_timeout_ms
         if timeout_ms is not None and not 0 <= timeout_ms <= most:
-            raise InvalidTimeout(f"A timeout of {timeout_ms} ms was asked for; it can be 0 (default) to {most} ms.")
+            raise InvalidTimeout(f"The timeout is {timeout_ms} ms; it can be 0 (default) to {most} ms.")
         return timeout_ms or self._config.default_timeout_ms
 
     async def add_partitions(self, txn: TxnId, partitions: Sequence[tuple[str, int]]) -> Transaction:
@@ -123,8 +123,8 @@ class Transactions:
         return await self.get(txn)
 
     async def commit(self, txn: TxnId, *, wait: str = "all") -> Transaction:
-        """wait: "all" answers when every participant is done, "logged" once the decision is certain (TS-10).
-        Repeated: the same answer.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
+        """wait: "all" returns when every participant is done, "logged" when the decision is logged (TS-10).
+        A retry has the same result.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
         _check_wait(wait)
         decision = await self._coordinators.decide(txn, commit=True)
         return await self._after(decision, wait)
@@ -132,9 +132,9 @@ class Transactions:
     async def commit_all(
         self, txns: Sequence[TxnId], once: CommitNumber | None = None, *, wait: str = "all"
     ) -> CommittedAll:
-        """All of them, in one decision, or none; with `once`, only if no number as high was committed under its name.
-        Repeated: the same answer.  Raises as Together.commit does.  What cannot be carried yet the sweep carries, and
-        the caller is told as it is of a commit."""
+        """Commits all in one decision, or none; with `once`, only if no number as high was committed under its name.
+        A retry has the same result.  Raises as CommitAll.commit, and as `commit` if participants cannot be reached;
+        the sweep then ends the transactions."""
         _check_wait(wait)
         outcome = await self.together.commit(list(dict.fromkeys(txns)), once)
         if outcome.decisions is None:
@@ -146,7 +146,7 @@ class Transactions:
         return CommittedAll("committed" if wait == "all" else "committing", outcome.number)
 
     async def abort(self, txn: TxnId) -> Transaction:
-        """Repeated: the same answer, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
+        """A retry succeeds, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
         decision = await self._coordinators.decide(txn, commit=False)
         return await self._after(decision, "all")
 
@@ -164,8 +164,8 @@ class Transactions:
         return Transaction(decision.txn, "committed" if decision.state is TxnState.COMMITTING else "aborted", 0, 0, 0)
 
     async def finish(self, decision: Decision) -> None:
-        """Carries a decision to its participants and says done.  Tries again, with growing pauses, for as long as a
-        call to Redis may take; after that the sweep goes on with it and the caller is told."""
+        """Applies a decision to its participants and marks it done.  Retries with growing pauses for as long as a call
+        to Redis may take; then it raises, and the sweep continues."""
         deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
         pause = 0.02
         with tracing.NOTHING if tracing.tracer is None else _span_of(decision):
@@ -182,32 +182,32 @@ class Transactions:
         self._coordinators.done(decision.txn)
 
     async def apply_decided(self, txn: TxnId, where: Participant) -> None:
-        """Carries the end of a decided transaction, also to `where`, which still has it open.  Leaves one alone that
-        is not decided.  Raises Unavailable if its coordinator does not know it."""
+        """Applies the end of a decided transaction, also to `where`, which still has it open.  Does nothing if it is
+        not decided.  Raises Unavailable if its coordinator does not have it."""
         try:
             record = await self._coordinators.get(txn)
         except TransactionNotFound:
             raise Unavailable(
-                f"Transaction {txn} is open on {where.topic}:{where.partition}, and its coordinator does not know it. "
-                "Try again; if this goes on, abort it with WriteTxnMarkers (kafka-transactions abort)."
+                f"Transaction {txn} is open on {where.topic}:{where.partition}, and its coordinator does not have it. "
+                "Try again; if the error persists, abort it with WriteTxnMarkers (kafka-transactions abort)."
             ) from None
         if record.state is TxnState.OPEN:
             return
         is_commit = record.state in (TxnState.COMMITTING, TxnState.COMMITTED)
         await self._after(await self._coordinators.decide(txn, commit=is_commit), "all")
-        if not record.state.is_ending:  # carried before, and not remembered to whom
+        if not record.state.is_ending:  # it had ended: its participants are no longer stored
             ending = TxnState.COMMITTING if is_commit else TxnState.ABORTING
             await self.apply(Decision(txn, ending, [where], -1, record.producer))
 
     async def apply(self, decision: Decision) -> None:
-        """Ends on the participants what no coordinator knows of."""
+        """Applies a decision to its participants only, not to a coordinator."""
         await self._participants.end(decision)
 
     async def _finish_quietly(self, decision: Decision) -> None:
         try:
             await self.finish(decision)
         except LedgerError:
-            return  # the decision is in the log: the sweep carries it
+            return  # the decision is in the log: the sweep applies it
 
     # -- look up -----------------------------------------------------------------------------------------------------
 
@@ -222,9 +222,9 @@ class Transactions:
         owner: str = "",
         sees: Callable[[TransactionRecord], bool] | None = None,
     ) -> builtins.list[Transaction]:
-        """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins.  sees: those
-        that are shown."""
-        reach = limit if not owner and sees is None else LOOKED_AT_MAX
+        """Lists transactions, oldest first; ended ones while their outcome is stored.  owner: its prefix.
+        sees: filters by permission."""
+        reach = limit if not owner and sees is None else TRANSACTIONS_READ_MAX
         found = await self._live(reach)
         if status in (None, "committed", "aborted"):
             found += await self._ended(reach)
@@ -237,27 +237,27 @@ class Transactions:
     async def latest(
         self, live_max: int, ended_max: int, sees: Callable[[TransactionRecord], bool] | None = None
     ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
-        """Those that have not ended, oldest first, and those that ended last, the last one first."""
-        reaches = (live_max, ended_max) if sees is None else (LOOKED_AT_MAX, LOOKED_AT_MAX)
+        """Returns the live transactions, oldest first, and the ended ones, newest first."""
+        reaches = (live_max, ended_max) if sees is None else (TRANSACTIONS_READ_MAX, LOOKED_AT_MAX)
         live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
         live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
         ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
         return [to_transaction(each) for each in live[:live_max]], [to_transaction(each) for each in ended[:ended_max]]
 
     async def _live(self, reach: int) -> builtins.list[TransactionRecord]:
-        """The oldest of each coordinator."""
+        """Returns the oldest live ones of each coordinator."""
         found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
         return [record for records in found for record in records]
 
     async def _ended(self, reach: int) -> builtins.list[TransactionRecord]:
-        """The last of each coordinator that are remembered."""
+        """Returns the newest ended ones of each coordinator."""
         if not reach:
             return []
         found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
         return [record for records in found for record in records]
 
     async def close(self) -> None:
-        """Waits for ends that are being carried in the background."""
+        """Waits for ends in the background."""
         if self._background:
             await asyncio.wait(self._background, timeout=self._config.redis_timeout_ms / 1000)
 
