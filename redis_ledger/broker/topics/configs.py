@@ -185,7 +185,7 @@ BROKER = _table(
     _broker("max.connections", Type.INT, "kafka_connections_max", "Maximum connections of one broker."),
     _broker("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "An idle connection is closed after this time."),
     _broker("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Maximum timeout of a transaction."),
-    _broker("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "Delay of the first rebalance."),
+    _broker("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "Of an empty group."),
     _broker("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Minimum of a member."),
     _broker("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Maximum of a member."),
     _broker("group.max.size", Type.INT, "group_members_max", "Maximum members of a group."),

@@ -238,7 +238,7 @@ class Transactions:
         self, live_max: int, ended_max: int, sees: Callable[[TransactionRecord], bool] | None = None
     ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
         """Returns the live transactions, oldest first, and the ended ones, newest first."""
-        reaches = (live_max, ended_max) if sees is None else (TRANSACTIONS_READ_MAX, LOOKED_AT_MAX)
+        reaches = (live_max, ended_max) if sees is None else (TRANSACTIONS_READ_MAX, TRANSACTIONS_READ_MAX)
         live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
         live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
         ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
