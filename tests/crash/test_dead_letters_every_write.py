@@ -49,7 +49,7 @@ async def dying_at(redis_url: str, prefix: str, number: int, when: When) -> Asyn
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next(redis_url, prefix, when):
+async def test_move_cut_at_any_write_is_completed_once_by_the_next_receive(redis_url, prefix, when):
     is_done, n = False, 0
     async with one(redis_url, prefix, **SETTINGS) as other:
         for n in range(1, 30):
@@ -78,7 +78,7 @@ async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_putting_back_cut_at_any_write_is_done_exactly_once_by_who_puts_back_next(redis_url, prefix, when):
+async def test_replay_cut_at_any_write_is_completed_once_by_the_next_replay(redis_url, prefix, when):
     is_done, n = False, 0
     async with one(redis_url, prefix, **SETTINGS) as other:
         for n in range(1, 30):

@@ -146,7 +146,7 @@ async def gone_on_with(url: str, case: Case, report: StepsReport) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_life_of_scheduled_records_cut_at_any_write_is_gone_on_with(redis_url, prefix, when):
+async def test_scheduled_records_survive_a_kill_at_any_write(redis_url, prefix, when):
     cases: list[tuple[Case, StepsReport]] = []
     async with delayed_child() as run:
         # Given the scenario, cut once at every write it makes

@@ -100,7 +100,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("ballast", [6_800_000, 3_000_000], ids=["while it loads", "while it works"])
-def test_a_demo_whose_disk_is_full_says_so(small_disk, start, ballast):
+def test_demo_reports_a_full_disk(small_disk, start, ballast):
     (small_disk / "ballast").write_bytes(b"x" * ballast)
     code, said = start(small_disk, "--rounds", "0").end()
     assert code == 1, said
@@ -109,7 +109,7 @@ def test_a_demo_whose_disk_is_full_says_so(small_disk, start, ballast):
 
 
 @pytest.mark.parametrize("rounds", ["0", "3"])
-def test_a_demo_whose_redis_comes_back_empty_says_so(folder, start, rounds):
+def test_demo_reports_an_empty_redis(folder, start, rounds):
     demo = start(folder, "--rounds", rounds)
     eventually(lambda: demo.has_written(LOADED_BYTES), 60)
     # When Redis is killed, and what it wrote is gone
@@ -121,7 +121,7 @@ def test_a_demo_whose_redis_comes_back_empty_says_so(folder, start, rounds):
     assert KEPT not in said
 
 
-def test_a_demo_whose_redis_stops_to_keep_data_says_so(folder, start):
+def test_demo_reports_a_redis_without_persistence(folder, start):
     demo = start(folder, "--rounds", "0")
     eventually(lambda: demo.has_written(LOADED_BYTES), 60)
     demo.redis("CONFIG", "SET", "appendonly", "no")

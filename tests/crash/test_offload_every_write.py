@@ -98,7 +98,7 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
 @pytest.mark.parametrize(
     ("servers", "when"), [("redis_url", "before"), ("redis_url", "after"), ("cluster_url", "after")]
 )
-async def test_offloading_cut_at_any_write_is_gone_on_with(request, prefix, tmp_path: Path, servers, when):
+async def test_offloading_cut_at_any_write_is_continued(request, prefix, tmp_path: Path, servers, when):
     url = request.getfixturevalue(servers)
     cases: list[tuple[Case, StepsReport]] = []
     async with offload_child() as run:

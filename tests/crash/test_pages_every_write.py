@@ -45,10 +45,10 @@ async def assert_mended(url: str, prefix: str, name: str, when: Any) -> None:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", WORKS)
-async def test_work_cut_at_any_write_is_gone_on_with(redis_url, prefix, name, when):
+async def test_work_cut_at_any_write_is_continued(redis_url, prefix, name, when):
     await assert_mended(redis_url, prefix, name, when)
 
 
 @pytest.mark.parametrize("name", ON_A_CLUSTER)
-async def test_work_cut_at_any_write_is_gone_on_with_on_a_cluster(cluster_url, prefix, name):
+async def test_work_cut_at_any_write_is_continued_on_a_cluster(cluster_url, prefix, name):
     await assert_mended(cluster_url, prefix, name, "after")

@@ -97,7 +97,7 @@ def says(serve: Serve, status: int, words: str = "") -> bool:
 
 @pytest.mark.parametrize("durability", ["disk", "process"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_full_disk_is_named_by_every_broker_and_nothing_acknowledged_is_lost(
+def test_every_broker_reports_a_full_disk_and_no_acknowledged_record_is_lost(
     small_disk: Path, count: int, durability: str
 ) -> None:
     data_dir = small_disk / "data"

@@ -64,7 +64,7 @@ def filled(brokers: ThreadedBroker, address: str) -> dict[int, str]:
 
 @pytest.mark.parametrize("undone", ["the data is gone", "CONFIG SET is undone"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_was_acknowledged_is_not_contradicted_at_any_door(prefix: str, count: int, undone: str) -> None:
+def test_acknowledged_records_are_not_contradicted_at_either_port(prefix: str, count: int, undone: str) -> None:
     by_conf: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"} if undone == "the data is gone" else {}
     with redis_server(**by_conf) as redis:
         for name, value in (("appendonly", "yes"), ("appendfsync", "always")):

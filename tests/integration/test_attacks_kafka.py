@@ -149,7 +149,7 @@ async def test_a_login_keeps_to_its_mechanism_and_there_are_no_weak_ones(target)
         b"\0" + "аda".encode() + b"\0sesame",  # a Cyrillic a
     ],
 )
-async def test_plain_logs_in_only_who_knows_the_password_and_as_nobody_else(target, token):
+async def test_plain_requires_the_password_of_the_same_user(target, token):
     async with KafkaClient(target.kafka) as client:
         assert await handshake(client, "PLAIN") == 0
         assert (await send(client, token)).error_code == FAILED
@@ -173,7 +173,7 @@ async def test_nothing_is_done_before_a_login_and_what_follows_unread_is_dropped
     assert await written(target) == 0
 
 
-async def test_a_connection_stays_who_it_was(target):
+async def test_connection_keeps_its_principal(target):
     async with KafkaClient(target.kafka) as client:
         assert await handshake(client, "PLAIN") == 0
         assert (await send(client, b"\0eve\0open")).error_code == 0
@@ -266,7 +266,7 @@ async def keeps_asking(client: KafkaClient) -> None:
         await asyncio.sleep(0.1)  # an attacker's pace
 
 
-async def test_who_does_not_log_in_is_not_kept(target, monkeypatch):
+async def test_unauthenticated_connection_is_closed(target, monkeypatch):
     """At the connection limit, further connections are refused."""
     monkeypatch.setattr(kafka_server, "LOGIN_S_MAX", 0.5)
     async with (

@@ -209,7 +209,7 @@ async def test_names_that_would_be_paths_or_keys_are_no_topics(target, name):
     "origin",
     [b"origin: https://evil.example", b"origin: null", b"sec-fetch-site: cross-site", b"sec-fetch-site: same-site"],
 )
-async def test_what_a_foreign_page_makes_a_browser_send_changes_nothing(redis_url, prefix, kind, origin):
+async def test_cross_site_requests_change_nothing(redis_url, prefix, kind, origin):
     """Without authentication, or with a client certificate, the broker checks the Origin header of every request."""
     async with attack_target(redis_url, prefix, auth_required=False) as target:
         status, body = await target.ask(

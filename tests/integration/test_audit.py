@@ -75,7 +75,7 @@ async def test_an_act_that_may_have_been_done_is_noted_and_one_that_was_not_is_n
         assert entries == [("refused", "topic_forbidden", 1), ("failed", "store_timeout", 1)]
 
 
-async def test_what_is_taken_from_others_is_noted_at_each_door(redis_url, prefix):
+async def test_deletions_are_audited_at_both_ports(redis_url, prefix):
     async with secured(redis_url, prefix) as world, client_of(world.broker) as http:
         await world.broker.topics.create("orders")
         await world.broker.external_offsets.note("g", "orders", {0: 1})

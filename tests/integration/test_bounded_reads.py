@@ -22,7 +22,7 @@ async def test_a_read_of_one_record_takes_one_batch(redis_url, prefix):
             assert [each.base_offset for each in fetched.batches] == [40]
 
 
-async def test_what_was_aborted_is_passed_over_however_few_records_are_wanted(redis_url, prefix):
+async def test_aborted_records_are_skipped_for_any_limit(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
         for _ in range(20):

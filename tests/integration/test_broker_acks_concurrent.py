@@ -129,7 +129,7 @@ async def test_each_doubtful_ack_gets_its_own_answer(broker):
     assert isinstance(outcomes[3], AlreadyAborted)
 
 
-async def test_a_repetition_of_the_call_changes_nothing_and_says_so(broker):
+async def test_repeated_call_changes_nothing(broker):
     """A lost reply: the store sends the call again, and what it finds is its own work."""
     await received(broker)
     txns = await begun(broker, 2)

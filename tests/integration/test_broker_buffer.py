@@ -27,7 +27,7 @@ async def test_transactional_records_go_into_the_log_in_publish_order_and_unseen
     assert where[0].base_offset == 2, "the offset that was returned is final"
 
 
-async def test_an_end_writes_one_marker_that_nobody_is_given(broker):
+async def test_end_writes_one_undelivered_marker(broker):
     """TB-02: three sends and a commit are four offsets, three of them delivered."""
     txn = await begun(broker, "a", "b", "c")
     await broker.transactions.commit(txn)
@@ -171,7 +171,7 @@ async def test_ending_a_transaction_that_wrote_nothing_here_writes_no_marker(bro
     assert await heads(broker) == (0, 0, 0, 0)
 
 
-async def test_whether_there_is_more_counts_only_what_a_reader_can_get(broker):
+async def test_more_counts_only_deliverable_records(broker):
     """TB-28: behind markers and aborted records there is nothing; behind an open transaction nothing yet."""
     await broker.transactions.commit(await begun(broker, "a"))
     await broker.transactions.abort(await begun(broker, "gone"))
@@ -248,7 +248,7 @@ async def test_a_fetch_that_finds_nothing_answers_after_its_wait(broker):
     assert fetched.batches == []
 
 
-async def test_a_reader_that_goes_away_while_it_subscribes_takes_nobody_along(broker):
+async def test_reader_cancelled_while_subscribing_does_not_affect_others(broker):
     """TB-33: readers of one partition share a subscription; the one that came first may be cancelled."""
     first = asyncio.create_task(broker.records.fetch("t", 0, 0, wait_ms=10_000))
     second = asyncio.create_task(broker.records.fetch("t", 0, 0, wait_ms=10_000))

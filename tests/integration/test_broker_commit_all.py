@@ -87,7 +87,7 @@ async def test_a_step_that_was_done_is_not_done_again_and_its_records_are_the_ca
     assert await visible(broker, "t") == {0: ["a"]}
 
 
-async def test_of_two_who_do_the_same_step_at_once_one_wins(redis_url, prefix):
+async def test_one_of_two_concurrent_steps_wins(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("t", 2)
         for number in range(10):
@@ -122,7 +122,7 @@ async def test_without_a_number_a_repeated_commit_returns_the_same(broker):
     assert await visible(broker, "t") == {0: ["a"], 1: ["b"]}
 
 
-async def test_what_is_decided_but_not_carried_the_sweep_of_another_broker_carries(redis_url, prefix, monkeypatch):
+async def test_sweep_of_another_broker_applies_a_pending_decision(redis_url, prefix, monkeypatch):
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("t", 2)
         txns = await written(first, "a", "b")
@@ -139,7 +139,7 @@ async def test_what_is_decided_but_not_carried_the_sweep_of_another_broker_carri
         assert await visible(second, "t") == {0: ["a"], 1: ["b"]}
 
 
-async def test_what_makes_no_sense_is_refused_and_nothing_is_committed(broker):
+async def test_invalid_requests_commit_nothing(broker):
     commit_all = broker.transactions.commit_all
     txns = await written(broker, "a")
     other = next(n for n in range(4) if n != txns[0].coordinator)

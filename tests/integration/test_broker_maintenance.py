@@ -47,7 +47,7 @@ async def test_many_brokers_sweep_the_same_and_each_transaction_ends_once(redis_
         assert await values_of(second, "t") == []
 
 
-async def test_what_a_stopped_clock_says_is_overdue_is_swept_by_the_next_look(redis_url, prefix):
+async def test_transaction_made_overdue_by_a_clock_change_is_swept_next(redis_url, prefix):
     """TS-12: the deadline is a point in time, not a duration."""
     clock = ManualClock()
     async with one(redis_url, prefix, clock=clock) as broker:
@@ -138,7 +138,7 @@ async def test_a_topic_left_half_created_or_half_deleted_is_finished_by_others(p
     assert await eventually(left, [], 3) == []
 
 
-async def test_closing_finishes_what_was_begun_and_answers_who_waits(redis_url, prefix):
+async def test_close_finishes_current_work_and_answers_waiters(redis_url, prefix):
     """TS-18: a commit under way is carried out, a long poll is answered."""
     async with one(redis_url, prefix, end_overdue_ms=60_000) as stays:
         await stays.topics.create("t")
@@ -154,7 +154,7 @@ async def test_closing_finishes_what_was_begun_and_answers_who_waits(redis_url, 
         assert await values_of(stays, "t") == ["a"]
 
 
-async def test_a_broker_whose_redis_is_away_says_so_and_recovers(redis_url, prefix):
+async def test_broker_reports_an_unreachable_redis_and_recovers(redis_url, prefix):
     """TC-11"""
     async with one(redis_url, prefix) as broker:
         assert (await broker.ready())["coordinators"] == 2

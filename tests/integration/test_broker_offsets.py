@@ -112,7 +112,7 @@ async def test_a_group_and_its_topics_are_noted_with_its_first_commit(broker):
     assert await registry(broker) == {b"spaced%20out%2F%C3%BC%3A%7B%7D": b"classic"}
 
 
-async def test_what_a_group_is_in_the_registry_stays_as_it_is(broker):
+async def test_commit_keeps_the_registered_kind_of_a_group(broker):
     k = CatalogKeys(broker.store.prefix)
     await broker.store.command("HSET", k.groups, "g", "consumer", key=k.groups)
     await commit(broker, ("t", 0, 1))
@@ -206,7 +206,7 @@ async def test_messages_cannot_be_received_or_moved_over_rest_as_a_group(broker)
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_commit_of_an_open_transaction_is_pending_and_the_last_one_is_told_meanwhile(broker):
+async def test_pending_commit_leaves_the_previous_offset_visible(broker):
     await commit(broker, ("t", 0, 1))
     txn = await in_transaction(broker, ("t", 0, 6))
     (found,) = await broker.offsets.fetch("g", [("t", 0)], settle=True)
@@ -271,7 +271,7 @@ async def test_an_overdue_transaction_is_ended_by_a_read_of_the_offsets(redis_ur
 # -- delete ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_partition_that_is_named_again_and_again_is_forgotten_once_and_told_each_time(broker, monkeypatch):
+async def test_repeated_partition_is_deleted_once_and_answered_each_time(broker, monkeypatch):
     await commit(broker, ("t", 0, 5), ("t", 1, 6), ("t", 2, 7))
     forget, forgotten = broker.offsets._forget, list[int]()
 

@@ -47,7 +47,7 @@ def each(value: str) -> list[NewRecord]:
 
 
 @pytest.mark.parametrize("lost", ALL)
-async def test_a_produce_fails_when_one_of_its_batches_fails_and_says_how_many_were_written(stage, lost):
+async def test_produce_with_a_failed_batch_reports_how_many_were_written(stage, lost):
     stage.lose("out", lost)
     with pytest.raises(StoreUnavailable) as failed:
         await stage.broker.records.produce("out", each("a"))

@@ -187,7 +187,7 @@ async def test_a_backlog_is_kept_however_old_and_goes_once_every_subscription_ha
     assert await start(broker) == 3
 
 
-async def test_what_is_acknowledged_and_young_is_kept_all_the_same(broker, clock):
+async def test_acknowledged_records_within_retention_are_kept(broker, clock):
     await broker.topics.create("t", settings={"retention_ms": HOUR_MS, "retention_acknowledged": 1})
     await broker.subscriptions.create("t", "s")
     await fill(broker, "a")
@@ -216,7 +216,7 @@ async def test_an_acknowledgement_in_a_transaction_counts_when_it_commits(broker
     assert list((await receive_values(broker, "t", "s")).values()) == ["b"]
 
 
-async def test_what_nobody_can_be_given_is_held_back_by_nobody(broker, clock):
+async def test_undeliverable_records_after_the_mark_are_trimmed(broker, clock):
     """TB-30: markers and aborted records behind the last that was acknowledged."""
     await broker.topics.create("t", settings=AT_ONCE)
     await broker.subscriptions.create("t", "s")
@@ -292,7 +292,7 @@ async def test_a_subscription_that_is_deleted_holds_nothing_back(broker, clock):
     assert (await start(broker), await start(broker, partition=1)) == (1, 1)
 
 
-async def test_a_partition_that_is_added_is_held_back_before_anybody_has_received_from_it(broker, clock):
+async def test_added_partition_holds_records_back_before_its_first_receive(broker, clock):
     await broker.topics.create("t", settings=AT_ONCE)
     await broker.subscriptions.create("t", "s/1")
     await broker.topics.grow("t", 2)
@@ -348,7 +348,7 @@ async def test_a_subscription_made_while_a_trim_is_under_way_gets_what_it_was_pr
     assert list((await receive_values(broker, "t", "new")).values()) == ["a", "b"]
 
 
-async def test_whoever_comes_first_a_new_subscription_finds_all_from_its_first_mark_on(broker, clock):
+async def test_new_subscription_finds_all_from_its_first_mark_in_any_order(broker, clock):
     await broker.topics.create("t", 2, settings=AT_ONCE)
     for n in range(8):
         await fill(broker, f"{n} a", f"{n} b", partition=n % 2)

@@ -85,7 +85,7 @@ async def test_a_receive_that_waits_is_woken_by_produce_commit_nack_and_abort_at
     assert (first.waiters.missed, second.waiters.missed) == (0, 0)
 
 
-async def test_a_message_that_is_not_acknowledged_in_time_comes_back_to_whoever_waits(pair):
+async def test_unacknowledged_message_is_redelivered_to_a_waiting_receive(pair):
     """AK-08: at the moment its lease runs out, to another consumer at another broker."""
     first, second = pair
     await first.records.produce("t", records("a"))
@@ -181,7 +181,7 @@ async def test_a_subscription_made_again_after_a_delete_that_was_cut_short_begin
     assert sorted((await receive_values(second, "t", "s")).values()) == ["p0", "p1", "p2"]
 
 
-async def test_what_retention_took_is_not_waited_for(broker):
+async def test_trimmed_records_are_not_waited_for(broker):
     """TB-21, TB-30: leased, pending or not yet delivered: the subscription goes on behind it."""
     await broker.records.produce("t", records("held"))
     await broker.records.produce("t", records("leased"))
@@ -207,7 +207,7 @@ async def test_a_subscription_from_the_latest_record_sees_only_what_comes(broker
     assert list((await receive_values(broker, "t", "new")).values()) == ["after"]
 
 
-async def test_what_is_leased_while_its_receiver_goes_away_is_there_for_the_next_one(broker, monkeypatch):
+async def test_messages_leased_for_an_abandoned_receive_go_to_the_next_one(broker, monkeypatch):
     """A drained broker or a disconnected caller cancels a receive at any point. Its leases were not delivered, so
     this does not count as a delivery."""
     nack, unseen = scripts.nack, []

@@ -113,7 +113,7 @@ async def test_outcomes_are_remembered_for_their_time_and_number(redis_url, pref
 
 
 @pytest.mark.parametrize("commit", [True, False])
-async def test_a_decision_is_carried_out_by_whoever_is_left(pair, commit):
+async def test_decision_is_applied_by_a_surviving_broker(pair, commit):
     """TS-04, TS-13, AK-18: the broker dies right after the decision, no client is there."""
     first, second = pair
     await first.subscriptions.create("t", "s")
@@ -213,7 +213,7 @@ async def test_an_expired_transaction_is_aborted_in_time_with_no_client_there(pa
         await second.transactions.commit(txn)
 
 
-async def test_deadlines_run_while_nobody_is_there(redis_url, prefix):
+async def test_deadlines_run_without_requests(redis_url, prefix):
     """TS-12: aborted right after a broker is back, and one with time left keeps its deadline."""
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
@@ -288,7 +288,7 @@ async def test_concurrent_commits_both_succeed_and_the_work_is_done_once(pair):
 
 
 @pytest.mark.parametrize("lost", [{0}, {1}, {2}, {0, 2}])
-async def test_a_decision_is_not_carried_out_while_any_participant_fails(redis_url, prefix, lost):
+async def test_transaction_stays_ending_while_a_participant_fails(redis_url, prefix, lost):
     """Those that can be reached are ended all the same, and the others by the next attempt."""
     async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
         await broker.topics.create("wide", 3)

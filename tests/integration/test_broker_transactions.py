@@ -158,7 +158,7 @@ async def test_a_full_coordinator_refuses_at_once_and_takes_more_when_one_has_en
         assert (await broker.transactions.begin()).status == "open"
 
 
-async def test_a_participant_that_cannot_be_reached_holds_up_nobody_else(cluster, prefix):
+async def test_unreachable_participant_does_not_delay_others(cluster, prefix):
     """TC-14, TS-09, TS-10: one node of a cluster stands still in the middle of a commit."""
     async with one(cluster.url, prefix, coordinators=1, redis_timeout_ms=1_500, redis_retry_ms=1_500) as broker:
         # Given a topic on a node of its own, away from the coordinator and from the other topic

@@ -85,7 +85,7 @@ async def test_a_connection_is_known_by_a_certificate_until_that_ends(doors, mon
             await asking(kafka)
 
 
-async def test_who_logs_in_besides_is_who_it_logs_in_as_until_that_is_over(doors):
+async def test_login_overrides_the_certificate_until_the_session_ends(doors):
     await doors.broker.security.add_rules([rule("ada", Op.READ, Resource.TOPIC, "orders")])
     await doors.broker.scram_credentials.add("ada", "sesame")
     trusting = doors.authority.trusting(doors.authority.issue("proxy"))

@@ -190,7 +190,7 @@ def test_a_topic_that_is_made_again_before_a_swap_is_left_alone(world, before_sw
     assert world.parquet() == named(world.client, TOPIC) | {file for file in old if file.endswith(".parquet")}
 
 
-def test_what_another_topic_of_the_name_has_is_written_into_no_folder_of_the_first(world, monkeypatch):
+def test_recreated_topic_uses_another_folder(world, monkeypatch):
     # Given a topic that is made again when all its segments have been swapped
     replace, left = compact.Job._replace, dict[str, bytes]()
 

@@ -53,7 +53,7 @@ async def test_a_full_broker_lives_and_takes_no_further_requests(port):
         assert (await asked(port, "/livez", stack))[0] == 200
 
 
-async def test_what_is_spared_for_that_has_an_end(port):
+async def test_spare_connections_are_bounded(port):
     async with contextlib.AsyncExitStack() as stack:
         lived = [(await asked(port, "/livez", stack))[0] for _ in range(SPARE_CONNECTIONS + 2)]
     assert lived == [200] * SPARE_CONNECTIONS + [0, 0]

@@ -144,7 +144,7 @@ async def test_a_decision_names_all_participants_and_a_retry_returns_the_same(co
 
 
 @pytest.mark.parametrize("done", [False, True])
-async def test_the_loser_of_a_race_learns_who_won(store, done):
+async def test_loser_of_a_race_gets_the_winner(store, done):
     """TS-05, TS-06."""
     clock = ManualClock()
     coordinators = await opened(store, clock=clock)
@@ -184,7 +184,7 @@ async def test_commit_and_expiry_at_the_same_instant_have_one_winner(store):
         assert (await one.get(txn)).state == (TxnState.COMMITTING if won else TxnState.TIMING_OUT)
 
 
-async def test_unknown_transactions_and_coordinators_are_told_apart(coordinators):
+async def test_unknown_transactions_and_coordinators_have_different_errors(coordinators):
     """TC-10."""
     for txn, error in ((TxnId(0, 999_999), TransactionNotFound), (TxnId(77, 0), CoordinatorNotFound)):
         with pytest.raises(error):
@@ -216,7 +216,7 @@ async def test_an_outcome_outlives_its_log_records_and_then_its_window(store):
         await coordinators.decide(txn, commit=True)
 
 
-async def test_what_is_due_comes_oldest_first_and_tells_when_to_look_again(store):
+async def test_due_transactions_come_oldest_first_with_the_next_deadline(store):
     clock = ManualClock(1_000)
     coordinators = await opened(store, clock=clock, coordinators=1, end_overdue_ms=500)
     assert await coordinators.due(coordinators.of(TxnId(0, 0))) == ([], None)

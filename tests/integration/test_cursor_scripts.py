@@ -97,7 +97,7 @@ async def test_a_subscription_lives_from_creation_to_deletion(on):
     assert await on.delete("s/1") is None
 
 
-async def test_an_exclusive_subscription_tells_who_has_it(on):
+async def test_exclusive_subscription_shows_its_owner(on):
     await on.create("s", "exclusive", 2, NOW)
     session = {"now_ms": NOW, "session_ms": 10_000}
     with pytest.raises(NotOwner):

@@ -68,7 +68,7 @@ async def test_a_message_is_moved_after_it_was_delivered_as_often_as_the_rule_sa
     ]
 
 
-async def test_what_was_not_delivered_so_often_comes_in_its_order_in_the_same_call(pair):
+async def test_messages_below_max_deliveries_come_in_order_in_the_same_call(pair):
     broker, _ = pair
     await broker.dead_letters.set("in", "work", 1, "dead")
     await broker.records.produce("in", records("x", "y"))
@@ -123,7 +123,7 @@ async def test_an_abort_counts_as_a_delivery(pair):
     assert await values(broker, "dead") == ["bad"]
 
 
-async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
+async def test_undeliverable_dead_letters_stay_and_move_later(redis_url, prefix):
     """Of several only the one that is refused."""
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("in")
@@ -140,7 +140,7 @@ async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
         assert await values(broker, "dead") == ["a", "c", "b" * 3_000]
 
 
-async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
+async def test_unreadable_batches_do_not_count_as_delivered(pair, monkeypatch):
     """While offloaded data is unreachable, undelivered records must not become dead letters."""
     broker, _ = pair
     await broker.dead_letters.set("in", "work", 1, "dead")
@@ -266,7 +266,7 @@ async def test_rules_that_cannot_be_are_refused(pair):
 # -- putting back ----------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_put_back_is_gone_from_the_dead_letters_and_as_it_was(pair):
+async def test_replayed_dead_letters_are_restored_unchanged_and_removed(pair):
     broker, other = pair
     await broker.dead_letters.set("in", "work", 1, "dead")
     await broker.records.produce("in", [NewRecord(b"k", b"bad", [("a", b"1")], timestamp_ms=17)])
@@ -280,7 +280,7 @@ async def test_what_is_put_back_is_gone_from_the_dead_letters_and_as_it_was(pair
     assert await broker.dead_letters.put_back("dead", "look", 10) == {}
 
 
-async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pair):
+async def test_dead_letters_without_a_permitted_source_topic_stay(pair):
     broker, _ = pair
     for topic in ("in2", "closed", "gone"):
         await broker.topics.create(topic)

@@ -88,7 +88,7 @@ async def test_a_small_answer_out_of_a_large_batch_is_paid_for_as_what_was_decod
     assert broker.decoding.memory.taken == 0
 
 
-async def test_what_is_decoded_and_answered_is_paid_for_once(broker, paid):
+async def test_decoded_response_bytes_are_charged_once(broker, paid):
     await broker.records.produce_batches("t", 0, encode([(None, b"x" * MB, (), NOW_MS)]))
     await broker.quotas.change(ANONYMOUS, {"bytes_out_per_s": 10 * MB})
     async with client_of(broker) as http:

@@ -46,7 +46,7 @@ async def test_records_that_are_due_late_share_a_block(broker):
     assert sum(n for _, _, n in await broker.delayed.histogram("t", bins=3)) == 70
 
 
-async def test_what_is_due_soon_is_not_packed(broker):
+async def test_records_due_soon_are_not_packed_into_blocks(broker):
     placed = await schedule(broker, "a", "b", in_ms=10_000)
     assert [p.id for p in placed] == [ScheduledId(0, 1, 0), ScheduledId(0, 2, 0)]
 

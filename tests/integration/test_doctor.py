@@ -52,7 +52,7 @@ def test_a_fresh_machine_is_fine_and_stays_as_it_was(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def test_every_kafka_listener_is_looked_at_and_what_clients_would_be_told(tmp_path: Path) -> None:
+def test_every_kafka_listener_and_its_advertised_address_are_checked(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         two = f"internal://127.0.0.1:0,external://127.0.0.1:{taken.getsockname()[1]}"
         code, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two)
@@ -185,7 +185,7 @@ def test_a_home_that_is_no_folder_or_of_no_known_kind_is_a_problem(tmp_path: Pat
         assert says in found["seen"].replace("neither an absolute path nor", "nor")
 
 
-def test_without_pyarrow_a_home_is_a_problem_and_what_to_install_is_said(
+def test_offload_home_without_pyarrow_is_a_problem_with_install_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -113,7 +113,7 @@ async def test_a_partition_that_is_added_belongs_to_the_owner(pair):
 
 
 @pytest.mark.parametrize("kind", ["exclusive", "shared"])
-async def test_what_a_receive_that_failed_has_leased_is_given_back_unseen(redis_url, prefix, kind, monkeypatch):
+async def test_leases_of_a_failed_receive_are_released_without_counting(redis_url, prefix, kind, monkeypatch):
     async with one(redis_url, prefix) as broker:
         await filled(broker, 5, kind=kind)
         receive, failing = scripts.receive, ["t:3"]

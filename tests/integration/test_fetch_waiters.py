@@ -96,7 +96,7 @@ async def test_a_reader_of_several_partitions_hears_each(waiters, store):
             await settled(listener)
 
 
-async def test_what_happens_between_listening_and_waiting_is_not_missed(waiters, partition):
+async def test_events_between_subscribe_and_wait_are_not_missed(waiters, partition):
     async with waiters.listen([partition.keys], committed=True) as listener:
         await append(partition)
         await await_message(waiters, partition, end=1)
@@ -136,7 +136,7 @@ async def test_a_topic_that_was_made_again_wakes_its_readers_from_offset_0(waite
     assert waiters.missed == 0
 
 
-async def test_the_safety_net_finds_what_no_message_told_and_counts_it(monkeypatch, store, partition):
+async def test_polling_finds_appends_without_a_wake_up_and_counts_them(monkeypatch, store, partition):
     monkeypatch.setattr(waiting, "CHECK_S", 0.02)
     waiters = Waiters(store)
     async with waiters.listen([partition.keys], committed=True) as listener:
@@ -181,7 +181,7 @@ async def test_a_reader_that_gives_up_while_subscribing_takes_no_other_with_it(w
     assert await asyncio.gather(*readers[1:]) == [True, True]
 
 
-async def test_closing_tells_every_reader_that_there_is_nothing(store, partition):
+async def test_close_returns_nothing_to_every_reader(store, partition):
     waiters = Waiters(store)
     async with waiters.listen([partition.keys], committed=True) as listener:
         waiting_reader = asyncio.create_task(listener.wait(60))
@@ -206,9 +206,7 @@ async def test_an_unused_channel_is_unsubscribed_after_a_while(monkeypatch, stor
     await waiters.close()
 
 
-async def test_a_subscription_that_cannot_be_made_is_told_and_tried_again_by_the_next(
-    monkeypatch, waiters, partition, store
-):
+async def test_failed_channel_subscription_raises_and_is_retried_by_the_next(monkeypatch, waiters, partition, store):
     async def refuse(*_: object) -> None:
         raise StoreUnavailable()
 

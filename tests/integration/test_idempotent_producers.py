@@ -135,7 +135,7 @@ async def test_a_kafka_producer_is_answered_with_codes_it_repeats_under_the_same
 
 
 @pytest.mark.parametrize("version", [5, 9, 12])
-async def test_a_producer_that_was_forgotten_is_told_so_with_the_start_of_the_log(redis_url, prefix, version):
+async def test_forgotten_producer_gets_unknown_producer_id_with_the_log_start(redis_url, prefix, version):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
         partition = await broker.catalog.partition("t", 0)

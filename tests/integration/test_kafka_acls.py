@@ -59,7 +59,7 @@ async def described(client: KafkaClient, version: int = 3, **wanted: Any) -> dic
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_rule_that_is_made_is_told_counts_and_can_be_removed(world, version):
+async def test_created_rule_is_listed_effective_and_removable(world, version):
     admin = await world.client("root")
     ada = await world.client("ada")
     before = await described(admin, version)
@@ -105,7 +105,7 @@ async def test_numbers_that_kafka_does_not_know_refuse_the_whole_request(world, 
     assert await described(admin) == before
 
 
-async def test_what_can_be_no_rule_is_refused_and_the_others_are_made(world):
+async def test_invalid_rules_are_refused_and_the_others_created(world):
     admin = await world.client("root")
     wrong = [
         creation(resource_type=7), creation(resource_type=6), creation(operation=13), creation(""),
@@ -118,7 +118,7 @@ async def test_what_can_be_no_rule_is_refused_and_the_others_are_made(world):
     assert await described(admin, resource_type_filter=7) == {}, "there are no rules for users"
 
 
-async def test_who_may_not_alter_the_cluster_changes_no_rule(world):
+async def test_rules_cannot_be_changed_without_alter_on_the_cluster(world):
     admin, ada = await world.client("root"), await world.client("ada")
     before = await described(admin)
     assert await create(ada, creation(), creation("x")) == [CLUSTER_FORBIDDEN] * 2

@@ -63,7 +63,7 @@ async def test_a_topic_that_was_created_is_there_in_every_version(client, broker
         assert made.topic_id == bytes.fromhex(entry.id)
 
 
-async def test_what_is_not_said_about_a_topic_is_the_brokers_choice(client, broker):
+async def test_unset_topic_settings_use_the_broker_default(client, broker):
     assigned = CreatableTopic("assigned", -1, -1, [CreatableReplicaAssignment(n, [1]) for n in range(4)])
     answers = await create(client, topic("plain"), assigned, topic("replicated", 1, 3))
     assert {each.name: (each.error_code, each.num_partitions, each.replication_factor) for each in answers} == {

@@ -79,7 +79,7 @@ async def replace_all(client: KafkaClient, name: str, validate_only: bool = Fals
 
 
 @pytest.mark.parametrize("version", range(1, 5))
-async def test_a_topic_tells_its_own_and_what_it_has_from_the_broker(client, broker, version):
+async def test_topic_shows_its_own_and_inherited_settings(client, broker, version):
     await create(client, topic("orders", retention_ms="5"))
     found = await describe(client, TOPIC, "orders", ["retention.ms", "max.message.bytes", "nothing"], version)
     assert [each.name for each in found.configs] == ["max.message.bytes", "retention.ms"]
@@ -102,7 +102,7 @@ async def test_synonyms_and_documentation_are_returned_only_on_request(client):
     assert all(each.synonyms == [] and each.documentation is None for each in found.configs)
 
 
-async def test_a_broker_tells_its_settings_and_only_its_own(redis_url, prefix):
+async def test_broker_describes_only_its_own_settings(redis_url, prefix):
     async with serving(redis_url, prefix, retention_ms=99, kafka_idle_ms=7_000) as (client, broker):
         me = str(broker.live_brokers.node_id)
         shown = {each.name: each for each in (await describe(client, BROKER, me)).configs}
@@ -196,7 +196,7 @@ async def every_door(client: KafkaClient, broker: Any, name: str, value: str) ->
 @pytest.mark.parametrize(
     ("name", "value"), [("min.insync.replicas", "2"), ("compression.type", "lz4"), ("compression.type", "producer")]
 )
-async def test_what_has_no_effect_is_taken_and_shown_alike_through_every_door(client, broker, name, value):
+async def test_settings_without_effect_are_stored_and_shown_alike_by_rest_and_kafka(client, broker, name, value):
     answers = await every_door(client, broker, name, value)
     assert {code for code, _ in answers.values()} == {0}
     assert [each.name for each in await broker.catalog.list()] == ["by-create", "made"]
@@ -228,7 +228,7 @@ async def test_what_has_no_effect_is_taken_and_shown_alike_through_every_door(cl
         ("min.insync.replicas", "0", "a number from 1"),
     ],
 )
-async def test_what_would_be_missed_is_refused_alike_through_every_door(client, broker, name, value, says):
+async def test_unsupported_settings_are_refused_alike_by_rest_and_kafka(client, broker, name, value, says):
     answers = await every_door(client, broker, name, value)
     assert {code for code, _ in answers.values()} == {INVALID_CONFIG}
     assert [says in (message or "") for way, (_, message) in answers.items() if "replace" not in way] == [True] * 4

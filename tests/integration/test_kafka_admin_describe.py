@@ -81,7 +81,7 @@ async def test_the_directory_holds_each_partition_at_one_broker(client, broker, 
         assert sizes["orders", 1] > 100 > sizes["orders", 0] == 0
 
 
-async def test_the_directory_tells_only_what_was_asked_for_and_is_there(client, broker):
+async def test_directory_returns_only_existing_requested_entries(client, broker):
     await broker.topics.create("orders", 2)
     asked = describe_log_dirs_request.DescribableLogDirTopic
     request = describe_log_dirs_request.DescribeLogDirsRequest([asked("orders", [1, 7]), asked("nothing", [0])])
@@ -110,7 +110,7 @@ async def test_partitions_are_returned_in_pages_in_topic_order(client, broker):
     assert await pages(client, ["c", "a"], 0) == [[("a", [0])], [("a", [1])], [("c", [0])]]
 
 
-async def test_a_partition_is_told_with_its_topics_id_and_its_leader(client, broker):
+async def test_partition_has_topic_id_and_leader(client, broker):
     made = await broker.topics.create("orders", 1)
     module = describe_topic_partitions_request
     request = module.DescribeTopicPartitionsRequest([module.TopicRequest("orders"), module.TopicRequest("nothing")])

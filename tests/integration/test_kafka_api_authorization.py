@@ -72,7 +72,7 @@ async def test_a_fetch_session_ends_with_the_right_to_read_and_goes_on_with_it(w
     assert (given.error_code, bool(given.records)) == (0, True)
 
 
-async def test_who_waits_for_records_gets_none_once_the_right_to_read_is_gone(world):
+async def test_waiting_reader_gets_nothing_after_its_permission_is_removed(world):
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     ada, root = await world.client("ada"), await world.client("root")
     waiting = asyncio.create_task(ada.ask(fetch("orders", wait_ms=10_000), 12))
@@ -114,7 +114,7 @@ async def test_an_expression_finds_only_topics_that_the_member_may_describe(worl
 # -- hidden ------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_one_may_not_describe_might_as_well_not_be_there(world):
+async def test_undescribable_resources_look_missing(world):
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     ada = await world.client("ada")
     assert [topic.name for topic in (await metadata(ada)).topics] == ["orders"]
@@ -128,7 +128,7 @@ async def test_what_one_may_not_describe_might_as_well_not_be_there(world):
     assert [(each.error_code, each.name) for each in answer.topics] == [(TOPIC, None)]
 
 
-async def test_a_group_does_not_name_the_topics_it_reads_to_who_may_not_describe_them(world):
+async def test_group_description_hides_undescribable_topics(world):
     root = Consumer(await world.client("root"), world.broker, "m1")
     await root.join("secret")
     await root.until({"secret": [0]})
@@ -142,7 +142,7 @@ async def test_a_group_does_not_name_the_topics_it_reads_to_who_may_not_describe
     assert (found.error_code, len(found.members)) == (0, 1)
 
 
-async def test_a_topic_that_may_not_be_described_is_not_named_to_who_would_delete_it(world):
+async def test_undescribable_topic_is_not_revealed_by_a_delete(world):
     ids = {topic.name: bytes.fromhex(topic.id) for topic in await world.broker.topics.list()}
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
     ada = await world.client("ada")
@@ -156,7 +156,7 @@ async def test_a_topic_that_may_not_be_described_is_not_named_to_who_would_delet
     assert ids.keys() == {topic.name for topic in await world.broker.topics.list()}
 
 
-async def test_a_topic_is_made_by_who_may_create_it_or_any(world):
+async def test_create_on_the_topic_or_the_cluster_permits_creation(world):
     await world.allow("ada", Op.CREATE, Resource.TOPIC, "new-", prefix=True)
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "*")
     await world.allow("bob", Op.CREATE, Resource.CLUSTER)

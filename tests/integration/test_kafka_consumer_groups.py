@@ -140,7 +140,7 @@ async def test_a_new_topic_that_matches_is_given_out_at_the_next_heartbeat(redis
         await a.until({"orders-1": [0, 1, 2]}, within_s=3)
 
 
-async def test_a_topic_made_just_before_is_there_for_who_joins(redis_url, prefix):
+async def test_joining_member_gets_a_topic_created_just_before(redis_url, prefix):
     async with two(redis_url, prefix) as (broker, other), listening(broker) as address, KafkaClient(address) as client:
         await other.topics.create("t", 1)
         assert await Member(client, broker, "a").join("t") == {"t": [0]}

@@ -129,7 +129,7 @@ async def test_committed_records_are_answered_when_they_are_committed(broker, se
     assert (await session.fetch())["t", 8] > 0
 
 
-async def test_a_topic_that_is_deleted_is_told_though_another_has_something(broker, session):
+async def test_deleted_topic_raises_although_another_has_records(broker, session):
     await broker.records.produce("t", records("a", partition=7))
     await heard(broker, 7, 1)
     await broker.topics.delete("other")

@@ -100,7 +100,7 @@ def test_a_sound_frame_is_made_of_every_version_that_is_served():
         assert described(frame, 1).is_sound, f"{key} {version}: {frame.hex()}"
 
 
-def test_what_clients_sent_is_kept_for_most_apis_and_is_small():
+def test_client_requests_are_recorded_for_most_apis_and_stay_small():
     kept = {seed.key for seed in corpus.captured()}
     served = {key for key, _ in corpus.served()}
     # Not sent: logins, rules and quotas (the broker has no authentication), and epochs, which are not needed
@@ -135,7 +135,7 @@ async def test_mutated_frames_are_answered_or_refused_and_honest_clients_are_ser
 
 
 @pytest.mark.parametrize("sent", HARMFUL.values(), ids=HARMFUL)
-async def test_what_once_did_harm_is_answered_or_refused(redis_url, prefix, heard, sent):
+async def test_known_attack_frames_are_answered_or_refused(redis_url, prefix, heard, sent):
     async with one(redis_url, prefix, **SETTINGS) as broker, listening(broker) as address:
         await broker.topics.create("t")
         answers = await afterwards.send_alone(address, bytes.fromhex(sent), within_s=3)

@@ -51,7 +51,7 @@ async def relayed(redis, prefix):
 # -- who is asked ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_group_is_where_its_first_member_came_and_every_broker_says_so(pair):
+async def test_every_broker_returns_the_coordinator_that_the_first_member_reached(pair):
     for group, node in (("g1", pair[0]), ("g2", pair[1])):
         await settled(node, group=group)
         for asked in pair:
@@ -102,7 +102,7 @@ async def test_an_empty_group_may_be_committed_to_anywhere_but_not_with_a_genera
 # -- a successor -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_broker_that_was_silent_finds_out_and_its_members_go_on_elsewhere(relayed):
+async def test_silent_broker_gives_up_its_groups_and_members_continue_elsewhere(relayed):
     # Given a group at a broker that cannot reach Redis any more, and does not know that it takes long
     relay, silent, other = relayed
     member = await settled(silent)
@@ -129,7 +129,7 @@ async def test_a_broker_that_was_silent_finds_out_and_its_members_go_on_elsewher
     assert await fetch(left_behind, {"t": [0]}) == {("t", 0): (50, 0)}
 
 
-async def test_a_broker_that_lost_a_group_learns_it_when_it_wants_a_generation(pair):
+async def test_broker_notices_a_lost_group_when_it_advances_the_generation(pair):
     # Given a group that another broker has taken over just now
     first, second = pair
     member = await settled(first)

@@ -153,7 +153,7 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
                 assert (await advertised(node.at[name]))["metadata"] == {second.at[name]}
 
 
-async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(redis_url, prefix):
+async def test_last_draining_broker_is_not_advertised_to_new_clients(redis_url, prefix):
     async with one(redis_url, prefix, name="last") as last, one(redis_url, prefix, name="next") as after:
         async with listening_at(last, {"": ""}):
             await after.live_brokers.beat()
@@ -162,9 +162,7 @@ async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(
         assert list(after.live_brokers.advertised()) == []
 
 
-async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatever_else_it_listens_on(
-    redis_url, prefix
-):
+async def test_restarted_broker_keeps_its_node_id_by_its_first_address(redis_url, prefix):
     async with one(redis_url, prefix) as other, one(redis_url, prefix) as after:
         # Given a broker that was killed a moment ago
         before = LiveBrokers(other.store, "before", "")

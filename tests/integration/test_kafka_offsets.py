@@ -84,7 +84,7 @@ async def test_many_groups_are_asked_for_at_once_and_each_has_its_own_answer(cli
     assert offsets == [("a", 0, [1]), ("", INVALID_GROUP, []), ("b", 0, [2]), ("unknown", 0, [])]
 
 
-async def test_what_is_asked_for_twice_is_answered_once(client):
+async def test_duplicate_partitions_of_a_fetch_are_refused(client):
     await commit(client, ("t", 0, 7))
     twice = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1, 0]), OffsetFetchRequestTopic("t", [0, 2])])
     answer = await client.ask(twice, 7)
@@ -94,7 +94,7 @@ async def test_what_is_asked_for_twice_is_answered_once(client):
     assert [(len(g.topics), g.error_code) for g in answer.groups] == [(1, 0), (0, INVALID_REQUEST)]
 
 
-async def test_a_group_that_is_refused_is_told_so_where_the_version_has_a_place_for_it(client):
+async def test_refused_group_gets_an_error_in_versions_that_have_one(client):
     asked = OffsetFetchRequest("", [OffsetFetchRequestTopic("t", [0, 1])])
     first = await client.ask(asked, 1)
     assert [p.error_code for topic in first.topics for p in topic.partitions] == [INVALID_GROUP] * 2
@@ -130,7 +130,7 @@ async def test_of_a_partition_named_several_times_the_last_offset_counts(client)
     assert await fetch(client, None, stable=True) == {("t", 0): (17, 0), ("t", 1): (13, 0)}
 
 
-async def test_a_subscription_of_that_name_is_told_before_anything_is_read(client):
+async def test_subscription_of_that_name_is_refused_before_anything_is_read(client):
     await client.broker.subscriptions.create("t", "s")
     assert await commit(client, ("t", 0, 1), group="s") == [INCONSISTENT]
     assert await fetch(client, {"t": [0]}, group="s") == {("t", 0): (-1, INCONSISTENT)}
@@ -139,7 +139,7 @@ async def test_a_subscription_of_that_name_is_told_before_anything_is_read(clien
 # -- members -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_member_commits_under_its_generation_and_nobody_else_does(client):
+async def test_only_members_commit_under_the_generation(client):
     member = await sync(client, await join(client))
     assert await commit(client, ("t", 0, 5), member=member) == [0]
     for other, code in (
@@ -152,7 +152,7 @@ async def test_a_member_commits_under_its_generation_and_nobody_else_does(client
     assert await fetch(client, None) == {("t", 0): (5, 0)}
 
 
-async def test_a_member_without_its_assignment_yet_is_told_to_wait(client):
+async def test_member_without_its_assignment_waits(client):
     member = await join(client)
     assert await commit(client, ("t", 0, 5), member=member) == [REBALANCING]
     await sync(client, member)
@@ -163,9 +163,7 @@ async def test_the_generation_of_an_empty_group_has_ended(client):
     assert await commit(client, ("t", 0, 5), member=("m", 3)) == [ILLEGAL_GENERATION]
 
 
-async def test_what_is_on_its_way_from_an_earlier_coordinator_is_fenced_when_a_new_member_has_fetched(
-    redis_url, prefix
-):
+async def test_commits_in_flight_from_an_earlier_coordinator_are_fenced_by_a_fetch(redis_url, prefix):
     async with two(redis_url, prefix) as (old, new), listening(old) as at_old, listening(new) as at_new:
         await old.topics.create("t")
         async with KafkaClient(at_old) as a, KafkaClient(at_new) as b:

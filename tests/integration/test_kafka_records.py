@@ -49,7 +49,7 @@ async def offsets(client, wanted: int, *, committed: bool = False, version: int 
 
 
 @pytest.mark.parametrize("version", range(3, 13))
-async def test_what_is_produced_in_any_version_is_fetched_byte_for_byte(client, version):
+async def test_batches_of_any_produce_version_are_fetched_unchanged(client, version):
     sent = batch("a", "b")
     assert produced(await client.ask(produce("t", sent), version)).base_offset == 0
     got = fetched(await client.ask(fetch("t"), min(version + 1, 12))).records
@@ -295,7 +295,7 @@ async def test_metadata_names_the_broker_and_makes_a_topic_when_asked_to(client)
     assert sorted(topic.name for topic in everything.topics) == ["made", "t"]
 
 
-async def test_two_brokers_share_the_partitions_and_agree_on_who_has_which(redis_url, prefix):
+async def test_brokers_agree_on_partition_leaders(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("wide", partitions=10)
         async with (

@@ -87,7 +87,7 @@ def test_the_codes_are_repeated_by_clients() -> None:
         (TopicExists("t exists."), EXISTS),
     ],
 )
-def test_what_a_controller_answers(error: LedgerError, code: int) -> None:
+def test_controller_error_codes(error: LedgerError, code: int) -> None:
     assert controller_code(error) == code
 
 

@@ -86,7 +86,7 @@ async def log_in(client: KafkaClient, mechanism: str, user: str, password: str, 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("version", range(3))
-async def test_who_knows_the_password_gets_in(address, mechanism, version):
+async def test_correct_password_is_accepted(address, mechanism, version):
     async with KafkaClient(address) as client:
         answer = await log_in(client, mechanism, "ada", "pässword", version)
         assert (answer.error_code, answer.session_lifetime_ms) == (0, 0)
@@ -94,7 +94,7 @@ async def test_who_knows_the_password_gets_in(address, mechanism, version):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_an_unknown_user_is_told_what_a_wrong_password_is_told_and_then_nothing_more(address, mechanism):
+async def test_unknown_user_gets_the_same_error_as_a_wrong_password(address, mechanism):
     answers = []
     for user, password in (("ada", "wrong"), ("eve", "pässword"), ("eve" * 200, "x")):
         async with KafkaClient(address) as client:
@@ -300,7 +300,7 @@ async def test_a_credential_that_was_removed_proves_nothing_any_more(admin, addr
     assert await described(admin) == {}
 
 
-async def test_what_cannot_be_a_credential_is_refused_and_the_rest_is_done(admin):
+async def test_invalid_credentials_are_refused_and_the_others_changed(admin):
     wrong = [
         upsertion("few", iterations=4095), upsertion("many", iterations=16_385), upsertion("odd", mechanism=3),
         upsertion("short", salted=b"x"), upsertion("salted", salt=b"s" * 1025), upsertion("", "x"),
@@ -323,7 +323,7 @@ async def test_users_are_described_by_name(admin):
     }
 
 
-async def test_what_is_stored_of_a_user_is_not_its_password(broker):
+async def test_passwords_are_not_stored(broker):
     (row,) = (v for k, v in (await stored(broker)).items() if k == b"ada")
     assert "pässword".encode() not in row
     assert b"stored_key" in row
@@ -335,7 +335,7 @@ async def stored(broker: Broker) -> dict[bytes, bytes]:
     return dict(zip(rows[::2], rows[1::2], strict=True))
 
 
-async def test_many_who_change_one_user_at_once_lose_nothing(redis_url, prefix):
+async def test_concurrent_changes_of_one_user_are_not_lost(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
         made, _ = await first.scram_credentials.verifier("x", "SCRAM-SHA-256")
         await asyncio.gather(

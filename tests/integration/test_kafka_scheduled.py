@@ -131,7 +131,7 @@ async def test_a_large_batch_with_as_many_due_times_arrives_whole_and_in_due_ord
     )
 
 
-async def test_what_is_kept_in_blocks_arrives_record_by_record(redis_url, prefix):
+async def test_records_of_a_block_arrive_one_by_one(redis_url, prefix):
     async with (
         one(redis_url, prefix, delayed_delivery_block_after_ms=1) as broker,
         listening(broker) as address,
@@ -330,7 +330,7 @@ async def test_a_broker_that_remembers_an_older_transaction_asks_again(redis_url
             assert list(await first_seen(b, len(expected))) == expected
 
 
-async def test_what_a_killed_broker_left_half_ended_is_delivered_though_the_producer_goes_on(redis_url, prefix):
+async def test_transaction_half_ended_by_a_killed_broker_is_completed_while_its_producer_continues(redis_url, prefix):
     async with one(redis_url, prefix, end_overdue_ms=300) as second:
         async with one(redis_url, prefix, end_overdue_ms=60_000) as first:
             await first.topics.create("t", 1, {"delayed_delivery": 1})
@@ -352,7 +352,7 @@ async def test_what_a_killed_broker_left_half_ended_is_delivered_though_the_prod
 # -- across doors ------------------------------------------------------------------------------------------------------
 
 
-async def test_what_kafka_scheduled_is_listed_and_cancelled_in_time_by_rest(producer, client):
+async def test_records_scheduled_by_kafka_are_listed_and_cancelled_by_rest(producer, client):
     given = rows(**{f"{n}": after(700 + n // 4) for n in range(20)})
     await producer.send_rows("t", given)
     assert await producer.end() == 0

@@ -51,7 +51,7 @@ async def is_served(address) -> bool:
         return bool(answer.error_code == 0)
 
 
-async def test_api_versions_tells_what_is_routed_and_nothing_else(broker):
+async def test_api_versions_lists_exactly_the_routed_apis(broker):
     async with listening(broker) as address, KafkaClient(address) as client:
         for version in range(5):
             keys = (await client.ask(ApiVersionsRequest("test", "1.0"), version)).api_keys
@@ -71,7 +71,7 @@ async def test_a_version_of_api_versions_we_do_not_know_is_answered_in_version_0
         writer.close()
 
 
-async def test_a_newer_client_is_told_what_there_is_and_goes_on_with_that(broker):
+async def test_newer_client_falls_back_to_supported_versions(broker):
     """ApiVersions 5 of Kafka 4.4 names a cluster and a node behind the client's software."""
     async with listening(broker) as address:
         reader, writer = await raw(address)
@@ -96,7 +96,7 @@ async def test_a_newer_client_is_told_what_there_is_and_goes_on_with_that(broker
 NOT_SERVED = (38, 39, 40, 41, 43, 45, 46, 71, 72, 76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92)
 
 
-async def test_what_is_not_served_is_not_advertised_and_its_request_ends_its_connection_alone(broker, capsys):
+async def test_unsupported_apis_are_not_advertised_and_close_only_their_connection(broker, capsys):
     """As in Kafka: a client that read the list refuses by itself, and one that did not is disconnected."""
     async with listening(broker) as address:
         async with KafkaClient(address) as client:
@@ -271,7 +271,7 @@ async def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(brok
         assert await is_served(address)
 
 
-async def test_a_listener_that_is_told_to_stop_ends_long_polls_and_answers_what_is_under_way(broker):
+async def test_stopping_listener_ends_long_polls_and_answers_current_requests(broker):
     async with listening(broker, drain_s=5) as address:
         reader, writer = await raw(address)
         writer.write(b"".join(request(1, 12, 1, "a", fetch("t", wait_ms=30_000))))

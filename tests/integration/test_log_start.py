@@ -340,7 +340,7 @@ async def entries_from(broker: Broker, offset: int) -> Any:
     return (await partition.reader.read(offset, committed=False, bytes_max=1 << 20)).entries
 
 
-async def test_what_waits_until_it_is_due_comes_all_the_same(redis_url, prefix):
+async def test_retention_keeps_scheduled_records(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", settings={"retention_bytes": 0})
         rows = [NewRecord(None, b"now"), NewRecord(None, b"later", deliver_after_ms=1_000)]
@@ -352,7 +352,7 @@ async def test_what_waits_until_it_is_due_comes_all_the_same(redis_url, prefix):
         assert await eventually(lambda: values_of(broker, "t"), ["later"], 10) == ["later"]
 
 
-async def test_what_was_read_ahead_of_a_client_is_not_shown_once_it_is_deleted(redis_url, prefix):
+async def test_read_ahead_of_deleted_records_is_not_returned(redis_url, prefix):
     async with one(redis_url, prefix, tail_cache_bytes=1 << 20) as writer:
         await writer.topics.create("t")
         for n in range(8):

@@ -243,7 +243,9 @@ def fired(lines):
     return [line for line in lines if line["event"] == "delayed records could not be fired yet"]
 
 
-async def test_what_fails_for_every_transaction_and_every_group_is_logged_seldom(redis_url, prefix, lines, monkeypatch):
+async def test_repeated_failures_of_many_transactions_and_groups_are_logged_rarely(
+    redis_url, prefix, lines, monkeypatch
+):
     monkeypatch.setattr(coordinator, "WATCH_S", 0.001)
     async with one(redis_url, prefix) as broker:
         await broker.groups.coordinator.open("g", "classic")

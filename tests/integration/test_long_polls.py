@@ -116,7 +116,7 @@ async def test_polls_are_served_in_the_order_in_which_they_came(broker):
             assert list((await poll).values()) == [str(number)]
 
 
-async def test_what_one_poll_does_not_take_goes_to_the_next_ones(broker):
+async def test_messages_left_by_a_poll_go_to_the_next_polls(broker):
     waiting_ones = await polls(broker, 4, max_records=2)
     await broker.records.produce("t", records(*"abcdefg", partition=0))
     async with asyncio.timeout(SOON_S):
@@ -156,7 +156,7 @@ async def test_polls_that_find_nothing_end_with_their_time(broker):
     assert 0.2 <= loop.time() - began_s < 2
 
 
-async def test_what_a_poll_has_leased_when_its_caller_goes_away_goes_to_the_next_one(broker):
+async def test_leases_of_an_abandoned_poll_go_to_the_next_poll(broker):
     """Wherever it is cut, the record is delivered to another consumer at once."""
     await ended(await polls(broker, 1))
     for steps in range(0, 120, 2):

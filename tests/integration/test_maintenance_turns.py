@@ -91,7 +91,7 @@ async def test_an_unchanged_partition_costs_one_read_when_it_is_its_turn_and_els
     assert commands.count == PARTITIONS
 
 
-async def test_who_has_appended_to_a_partition_trims_it_whoever_keeps_it(pair):
+async def test_appending_broker_trims_the_partition_too(pair):
     for broker in pair:
         await broker.retention.retain(due_only=True)
     for number in range(PARTITIONS):
@@ -185,6 +185,6 @@ async def test_another_setting_is_followed_although_nothing_was_appended(broker)
         (0, {"ledger_age_ms_max": 1}, retention.WHOLE_MS_MIN),
     ],
 )
-def test_how_long_an_unchanged_partition_is_left_alone(records_there, settings, expected):
+def test_unchanged_partition_is_skipped_for_a_bounded_time(records_there, settings, expected):
     head = PartitionHead(0, 0, records_there, records_there, 1, 0, 0)
     assert retention.unchanged_ms(head, Config(**settings)) == expected

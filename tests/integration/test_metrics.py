@@ -85,7 +85,7 @@ async def test_a_partition_shows_its_offsets_and_what_an_open_transaction_holds_
     assert shown["transactions_ended_total", "aborted"] == ended + 1
 
 
-async def test_what_goes_in_and_out_is_counted_by_topic_whichever_door_it_takes(broker, prefix):
+async def test_traffic_is_counted_by_topic_at_both_ports(broker, prefix):
     sent = batch("a", "b", "c")
     async with listening(broker) as address, BrokerClient(broker, address) as kafka, client_of(broker) as rest:
         await kafka.ask(produce(prefix, sent), 9)

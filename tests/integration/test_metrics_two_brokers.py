@@ -51,7 +51,7 @@ async def scrape(broker: httpx.AsyncClient) -> tuple[Shown, Shown]:
     return gauges, counters
 
 
-async def test_two_brokers_show_what_is_in_redis_alike_and_as_rest_tells_it_and_count_for_themselves(pair):
+async def test_brokers_show_the_same_redis_metrics_and_their_own_counters(pair):
     # Given records, one of an open transaction, a subscription that has got some, and both brokers in use
     first, second = pair
 

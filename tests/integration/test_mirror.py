@@ -273,7 +273,7 @@ async def test_a_topic_made_again_at_the_source_is_not_taken_for_the_one_that_wa
         await Mirror(wanted(source, target)).run()
 
 
-async def test_what_the_source_has_dropped_before_it_was_carried_is_counted(source, target):
+async def test_source_records_trimmed_before_mirroring_are_counted(source, target):
     await fill(source, 0, 4, transactional=False)
     await Mirror(wanted(source, target)).run()
     await fill(source, 4, 6, transactional=False)
@@ -376,7 +376,7 @@ async def test_an_unreachable_kafka_is_reported_in_one_sentence(target, option):
     assert err.endswith(f"Correct {option}, or the file of its properties.\n")
 
 
-async def test_a_password_that_is_wrong_is_told_as_the_broker_says_it(redis_url, prefix, tmp_path):
+async def test_wrong_password_error_has_the_text_of_the_broker(redis_url, prefix, tmp_path):
     properties = tmp_path / "kafka.properties"
     properties.write_text("security.protocol=SASL_PLAINTEXT\nsasl.username=ada\nsasl.password=wrong\n")
     async with one(redis_url, prefix, auth_required=True) as broker, listening(broker) as (host, port):

@@ -137,7 +137,7 @@ async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this
         await broker.offload_reader.read(partition, 0, end, 1)
 
 
-async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp_path):
+async def test_missing_home_is_a_retriable_error(broker, tmp_path):
     await broker.records.produce("t", records("a", "b"))
     await broker.subscriptions.create("t", "s")
     await offload(broker, "t", 0)
@@ -193,7 +193,7 @@ async def test_a_damaged_file_is_reported_and_never_skipped(broker, redis_url, p
             assert await read_through(other) == [shown[0] for shown in everything]
 
 
-async def test_a_broker_without_a_home_says_what_it_lacks(broker, redis_url, prefix):
+async def test_missing_offload_home_is_reported(broker, redis_url, prefix):
     await broker.records.produce("t", records("a"))
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("b"))
@@ -203,7 +203,7 @@ async def test_a_broker_without_a_home_says_what_it_lacks(broker, redis_url, pre
         assert await values_of(other, "t", offset=1) == ["b"]
 
 
-async def test_what_was_deleted_out_of_history_is_out_of_range(broker, redis_url, prefix, kept):
+async def test_deleted_history_is_out_of_range(broker, redis_url, prefix, kept):
     await broker.records.produce("t", records("a", "b"))
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("c"))

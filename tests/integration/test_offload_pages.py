@@ -88,7 +88,7 @@ async def test_the_sdk_puts_pages_together(world, page_segments):
     assert manifest.topic_id == (await world.client.topics.describe(WIDE)).id
 
 
-async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(world, after_page):
+async def test_partition_changed_between_pages_is_returned_as_it_is_now(world, after_page):
     # Given a manifest that forgets its first segment when that has been shown
     async def forget() -> None:
         await world.broker.topics.delete_records(WIDE, 0, 1)

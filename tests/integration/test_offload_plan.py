@@ -45,7 +45,7 @@ async def test_an_empty_ledger_is_not_sealed(world):
     assert (await world.state()).active_ledger == 1
 
 
-async def test_what_is_in_the_active_ledger_is_planned_only_when_it_is_to_be_sealed(world):
+async def test_active_ledger_is_planned_only_with_seal(world):
     await world.produce("a")
     assert await world.client.offload.plan(TOPIC, 0) is None
     assert edges(await world.plan(seal=True)) == [(0, 1)]
@@ -104,7 +104,7 @@ async def test_a_ledger_with_young_records_is_not_sealed_for_old_ones(world):
     assert (await world.state()).active_ledger == 1
 
 
-async def test_what_retention_has_taken_is_not_planned(world):
+async def test_trimmed_records_are_not_planned(world):
     for value in "abc":
         await world.produce(value)
         await world.roll()
@@ -176,7 +176,7 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
         await other.topics.create(TOPIC, 1)
     await world.produce("a")
     # When the job requests it, then it gets an error and nothing has changed
-    with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
+    with pytest.raises(errors.UnknownTopic, match=f"was deleted and created again: its id is .*, not {meant}"):
         await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=meant)
     assert (await world.offload_state()).plan is None
     assert await world.ledgers() == [1]
@@ -184,7 +184,7 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
     assert edges(await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
 
 
-async def test_a_broker_without_a_home_says_what_to_set(redis_url, prefix, tmp_path):
+async def test_missing_offload_home_error_names_the_setting(redis_url, prefix, tmp_path):
     nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
     async with offload_topic(redis_url, prefix, tmp_path, offload_home="") as world:
         offload = world.client.offload

@@ -117,7 +117,7 @@ async def test_an_abandoned_plan_tells_its_files_and_makes_room(world):
     assert (edges(again), again.id != plan.id) == (edges(plan), True)
 
 
-async def test_what_was_published_cannot_be_abandoned(world):
+async def test_published_plan_cannot_be_abandoned(world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     await world.client.offload.publish(TOPIC, 0, plan, await world.written(plan))
@@ -158,7 +158,7 @@ async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
     after = await world.offload_state()
     assert (after.segments, after.offloaded_offset) == ([smaller, before.segments[1]], 6)
     # and who has decided by an older manifest has to decide anew
-    with pytest.raises(errors.ManifestChanged, match="is of version 3, not 2"):
+    with pytest.raises(errors.ManifestChanged, match="has version 3, not 2"):
         await world.swap(before.version, [4], [smaller])
     with pytest.raises(errors.SegmentMismatch, match="cover 4 to 6"):
         await world.swap(3, [4], [smaller])

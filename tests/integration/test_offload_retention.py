@@ -106,7 +106,7 @@ async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_th
     assert (await world.state()).start_offset == 0
 
 
-async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redis_url, prefix):
+async def test_broker_without_the_offload_home_leaves_the_files(world, redis_url, prefix):
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     async with one(redis_url, prefix, clock=world.clock, offload_home="") as other:
         await other.maintenance.retain()
@@ -143,7 +143,7 @@ async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, 
         assert len(asked) == times
 
 
-async def test_what_is_published_below_the_log_start_is_forgotten_though_that_does_not_move_again(world):
+async def test_segments_published_below_the_log_start_are_forgotten_without_another_trim(world):
     # Given a job that has written its files when all it has written is deleted
     plan = await world.plan(seal=True)
     segments = await world.written(plan)

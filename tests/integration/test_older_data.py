@@ -150,7 +150,7 @@ async def test_kafka_clients_find_their_groups_and_their_transactional_id(old):
         assert [value for value in read if value != b"due long ago"][:-1] == expected(1)
 
 
-async def test_what_was_scheduled_and_who_could_log_in_is_known(old):
+async def test_scheduled_records_and_credentials_survive(old):
     async with one(old.url, "rl", **FOR_EVER) as broker:
         waiting, _ = await broker.delayed.list("orders")
         assert [(each.key, each.value) for each in waiting if each.deliver_at_ms == 4_102_444_800_000] == [

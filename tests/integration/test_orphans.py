@@ -57,7 +57,7 @@ async def test_a_late_broker_leaves_no_partition_of_a_topic_that_was_deleted_mea
     assert (await of(store).create("orders", 3, {})).state == "ready"
 
 
-async def test_who_asks_for_a_partition_at_once_gets_the_same_one(store):
+async def test_concurrent_lookups_get_the_same_partition(store):
     """Order within a partition is kept by its one queue."""
     catalog = of(store)
     await of(store).create("orders", 1, {})

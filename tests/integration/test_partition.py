@@ -82,7 +82,7 @@ async def read(
 # -- append and read ---------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_appended_together_is_read_back_in_order(partition):
+async def test_records_appended_together_are_read_in_order(partition):
     payloads = [f"{n}".encode() * (n + 1) for n in range(200)]
     offsets = await asyncio.gather(*(append(partition, payload, 2) for payload in payloads))
     assert offsets == list(range(0, 400, 2))
@@ -322,7 +322,7 @@ async def test_an_idempotent_batch_whose_reply_was_lost_is_written_once(redis, p
         await store.close()
 
 
-async def test_who_reads_on_and_on_gets_what_comes_next_from_what_was_read_ahead(partition, store):
+async def test_continuous_reader_is_served_from_read_ahead(partition, store):
     payloads = [bytes([n]) * 1_000 for n in range(40)]
     for payload in payloads:
         await append(partition, payload)
@@ -339,7 +339,7 @@ async def test_who_reads_on_and_on_gets_what_comes_next_from_what_was_read_ahead
     assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
 
 
-async def test_what_was_read_ahead_is_not_taken_for_another_place_or_isolation(partition, store):
+async def test_read_ahead_is_not_used_for_another_offset_or_isolation(partition, store):
     for n in range(20):
         await append(partition, bytes([n]) * 1_000)
     await in_txn(partition, b"in doubt")

@@ -126,7 +126,7 @@ async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_
         await waiting.get(ScheduledId(0, accepted.first_entry + 1, 0))
 
 
-async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cancelled(partition):
+async def test_delivered_records_of_a_dropped_ledger_are_not_reported_as_cancelled(partition):
     # Given records that were delivered, and went with their ledger when the log was trimmed
     accepted = await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
@@ -146,7 +146,7 @@ async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cance
     assert await waiting.cancel([kept]) == {kept: None}
 
 
-async def test_what_an_orphan_left_in_a_sealed_ledger_is_never_indexed(partition):
+async def test_orphaned_payload_in_a_sealed_ledger_is_never_indexed(partition):
     # Given payload above the last entry of a sealed ledger: from a broker that had not heard, and then died
     await schedule(partition, 100)
     index = index_of(partition)
@@ -186,7 +186,7 @@ async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(parti
     ]
 
 
-async def test_what_became_of_single_records_is_forgotten_with_their_payload(partition):
+async def test_parts_are_deleted_with_the_payload(partition):
     # Given an entry of which one record was delivered and one cancelled, and a later one of the same kind
     two = encode([(None, b"x", (), 5), (None, b"y", (), 5)])
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
@@ -234,7 +234,7 @@ async def fired_one_by_one(
     return await values(partition)
 
 
-async def test_what_is_read_of_a_packed_block_is_not_larger_than_the_block(partition):
+async def test_reads_of_a_packed_block_are_bounded_by_the_block(partition):
     values = [bytes([each]) * 3_000_000 for each in b"abcd"]
     batches = await fired_one_by_one(partition, [(None, value, (), 5) for value in values])
     assert [[each.value for each in decode(batch)] for batch in batches] == [[value] for value in values]

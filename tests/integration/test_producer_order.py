@@ -258,7 +258,7 @@ async def test_a_batch_of_a_transaction_that_has_been_overtaken_does_not_abort_t
 
 
 @pytest.mark.parametrize("commit", [True, False])
-async def test_a_decided_transaction_in_the_way_is_carried_as_it_was_decided(brokers, commit):
+async def test_blocking_decided_transaction_is_ended_as_decided(brokers, commit):
     a, b = brokers
     producer = await Producing("pay").init(a)
     await producer.begin(a)

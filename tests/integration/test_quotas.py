@@ -61,7 +61,7 @@ def size_of(data: PartitionData) -> int:
 # -- Kafka -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_producer_over_its_bytes_is_answered_at_once_told_how_long_and_not_read_from_then(broker):
+async def test_producer_over_its_quota_is_answered_and_muted_for_the_throttle_time(broker):
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 20_000})
     sent, before = batch("x" * 30_000), throttled("kafka")
     async with listening(broker) as address, KafkaClient(address) as noisy, KafkaClient(address) as other:
@@ -233,7 +233,7 @@ async def test_rest_refuses_with_retry_after_and_goes_on_then(broker):
         assert (await http.post("/v1/topics/t/records", json=body)).status_code == 200
 
 
-async def test_what_is_read_by_rest_is_paid_for_too(broker):
+async def test_rest_reads_are_charged(broker):
     async with client_of(broker) as http:
         await http.post("/v1/topics/t/records", json={"records": [{"value": "x" * 5_000}]})
         await broker.quotas.change(ANONYMOUS, {"bytes_out_per_s": 1_000})
@@ -377,7 +377,7 @@ async def test_without_quotas_nothing_is_counted(broker):
         ("User:ada", {"speed": 1}),
     ],
 )
-async def test_what_cannot_be_a_quota_is_refused_and_nothing_is_written(broker, principal, wanted):
+async def test_invalid_quota_is_refused_without_changes(broker, principal, wanted):
     with pytest.raises(InvalidRequest):
         await broker.quotas.change(principal, wanted)
     assert await broker.quotas.all() == {}

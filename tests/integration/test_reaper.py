@@ -54,7 +54,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_what_a_test_has_started_ends_with_it_whatever_ends_it(folder: Path, ending: signal.Signals) -> None:
+def test_processes_of_a_test_end_with_it(folder: Path, ending: signal.Signals) -> None:
     # Given tests that have started servers
     note, file = folder / "note", folder / "test_leaves.py"
     file.write_text(LEAVES.format(note=str(note)))

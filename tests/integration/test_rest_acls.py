@@ -184,7 +184,7 @@ async def test_a_refused_request_writes_nothing_and_reads_no_body(redis_url, pre
         assert (await world.get(ROOT, ONE)).json()["partition_states"][0]["end_offset"] == 0
 
 
-async def test_a_topic_that_this_broker_remembers_is_not_made_again_by_who_may_only_write(redis_url, prefix):
+async def test_cached_topic_is_not_recreated_without_create(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await world.post(ROOT, "/v1/topics", {"name": "orders"})
         await world.allow("ada", Op.WRITE, TOPIC, "orders")

@@ -42,7 +42,7 @@ async def test_an_impossible_rule_is_refused_and_those_beside_it_are_not_added(r
         assert (await world.get(ROOT, "/v1/acls")).json() == {"acls": []}
 
 
-async def test_a_filter_that_says_nothing_deletes_nothing(redis_url, prefix):
+async def test_empty_filter_deletes_nothing(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await world.post(ROOT, "/v1/acls", {"acls": [ORDERS]})
         assert (await world.post(ROOT, "/v1/acls:delete", {"filters": [{}]})).status_code == 400

@@ -35,7 +35,7 @@ async def test_access_requires_authentication(redis_url, prefix, operation):
         assert problem(await world.http.request(operation.method, path)) == REFUSED
 
 
-async def test_the_way_in_and_the_probes_are_open_and_tell_nothing_of_others(redis_url, prefix):
+async def test_login_page_and_probes_are_public_and_show_no_other_data(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         for path in ("/livez", "/readyz", "/v1", "/openapi.json", "/docs"):
             assert (await world.http.get(path)).status_code == 200
@@ -49,7 +49,7 @@ async def test_the_way_in_and_the_probes_are_open_and_tell_nothing_of_others(red
         "Bearer " + "x" * 10_000,
     ],
 )  # fmt: skip
-async def test_what_is_no_valid_token_is_refused_without_saying_why(redis_url, prefix, header):
+async def test_invalid_tokens_are_refused_without_a_reason(redis_url, prefix, header):
     async with secured(redis_url, prefix) as world:
         answer = await world.http.get("/v1/topics", headers={"authorization": header})
         assert problem(answer) == REFUSED

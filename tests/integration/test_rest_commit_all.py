@@ -77,7 +77,7 @@ async def test_a_refusal_names_the_transaction_and_nothing_is_committed(api):
         ({"transactions": ["0-1"], "wait": "never"}, 400, "invalid_request"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(api, body, status, code):
+async def test_invalid_commit_all_bodies_are_refused(api, body, status, code):
     answer = await api.post("/v1/transactions:commitAll", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
 

@@ -64,7 +64,7 @@ async def test_half_a_rule_is_refused(redis_url, prefix, body):
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
-async def test_what_the_caller_may_not_write_is_not_put_back_and_acts_are_audited(redis_url, prefix):
+async def test_dead_letters_of_unwritable_topics_stay_and_replays_are_audited(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await died(lambda path, body: world.post(ROOT, path, body))
         await world.allow("ada", Op.READ, Resource.TOPIC, "orders.dead")

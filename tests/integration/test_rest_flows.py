@@ -327,7 +327,7 @@ async def test_execute_does_all_of_a_step_or_nothing(api):
         ),
     ],
 )
-async def test_what_does_not_exist_or_cannot_be_gets_its_own_problem(api, call, status, code):
+async def test_missing_and_invalid_resources_get_distinct_problems(api, call, status, code):
     await ok(api.post("/v1/topics", json={"name": "orders", "partitions": 2}), 201)
     await subscribe(api)
     assert (await expect_problem(call(api), status, code))["title"]
@@ -345,7 +345,7 @@ async def test_a_long_poll_ends_with_the_record_it_waited_for(api):
         assert [m["value"] for m in (await receiving)["messages"]] == ["news"]
 
 
-async def test_readiness_tells_what_the_broker_knows(api):
+async def test_readiness_has_the_state_of_the_broker(api):
     assert (await ok(api.get("/readyz")))["coordinators"] == 2
     assert (await ok(api.get("/v1")))["links"]["docs"] == "/docs"
     assert json.loads((await api.get("/openapi.json")).content)["openapi"] == "3.1.0"

@@ -175,7 +175,7 @@ async def test_a_claim_is_held_until_its_lease_runs_out_and_then_resumed(keys):
 
 
 @pytest.mark.parametrize(("size", "is_kept"), [(ANSWER_BYTES_MAX, True), (ANSWER_BYTES_MAX + 1, False)])
-async def test_what_follows_when_the_answer_is_stored_does_not_follow_when_it_is_not(keys, size, is_kept):
+async def test_callbacks_run_only_if_the_response_is_stored(keys, size, is_kept):
     claim = await keys.claim("k", ONE)
     done: list[bool] = []
     claim.when_kept(lambda: done.append(True))
@@ -208,7 +208,7 @@ async def test_a_suspended_key_is_resumed_by_the_same_request_only(keys):
     assert (resumed.resumed, resumed.producer_id) == (True, 7)
 
 
-async def test_who_outlived_the_lease_does_not_take_it_from_the_next(keys):
+async def test_expired_lease_does_not_release_the_next_one(keys):
     late = await keys.claim("k", ONE)
     late.abandon()
     await asyncio.sleep(0.2)  # the lease of 150 ms

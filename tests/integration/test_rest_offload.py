@@ -91,7 +91,7 @@ async def test_a_plan_is_asked_for_published_and_shown(world, api):
         ("plan", {"seal": "yes"}, 400, "invalid_request", "seal"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_a_sentence(world, api, call, body, status, code, detail):
+async def test_invalid_requests_are_refused_with_a_sentence(world, api, call, body, status, code, detail):
     if body.get("topic_id") == SWAP["topic_id"]:
         body = {**body, "topic_id": await world.topic_id()}
     problem = await ask(api, "POST", f"{ONE}:{call}", body, status)

@@ -46,7 +46,7 @@ async def test_a_committed_reader_is_not_sent_behind_an_open_transaction(client)
     assert (await client.get(PATH, params=uncommitted)).json() == {"offset": 1, "timestamp_ms": 2_000}
 
 
-async def test_what_cannot_be_answered_is_refused(client):
+async def test_invalid_offset_lookups_are_refused(client):
     await send(client, 1_000)
     assert (await client.get(PATH)).json()["code"] == "invalid_request"
     assert (await client.get(PATH, params={"timestamp_ms": -1})).json()["code"] == "invalid_request"

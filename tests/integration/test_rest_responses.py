@@ -123,7 +123,7 @@ async def test_a_reader_chooses_the_member_that_holds_a_value(api):
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-async def test_a_read_says_whether_more_records_can_be_read(redis_url, prefix, isolation):
+async def test_read_returns_whether_more_records_follow(redis_url, prefix, isolation):
     """Markers and aborted records behind the last record are passed; they are not more records."""
     async with (
         open_broker(redis_url, prefix) as broker,

@@ -151,7 +151,7 @@ async def test_a_repeated_request_schedules_once(api, broker, after):
     assert second["scheduled"] == [{"id": waiting[0]["id"], "deliver_at_ms": FAR_MS}]
 
 
-async def test_what_waits_is_paged_by_due_time_over_all_partitions(api):
+async def test_scheduled_records_are_paged_by_due_time_across_partitions(api):
     await ask(api, "POST", "/v1/topics", {"name": "t", "partitions": 3}, 201)
     records = [
         {"partition": n % 3, "key": f"k{n % 2}", "value": n, "deliver_at": FAR_MS + (n * 7) % 30} for n in range(30)
@@ -178,7 +178,7 @@ async def test_what_waits_is_paged_by_due_time_over_all_partitions(api):
     await ask(api, "GET", ALL + "?after=nonsense", status=400)
 
 
-async def test_a_record_is_cancelled_or_delivered_and_the_caller_learns_which(api):
+async def test_cancel_returns_whether_the_record_was_cancelled_or_delivered(api):
     far = await schedule(api, value=1, deliver_at=FAR)
     soon = await schedule(api, value=2, deliver_after=1)
     assert await seen(api, 1) == [2]
@@ -215,7 +215,7 @@ async def test_a_record_is_given_an_earlier_and_a_later_time_under_its_id(api):
     assert await seen(api, 1) == [1]
 
 
-async def test_what_waits_is_counted_drawn_indexed_anew_and_cleared(api):
+async def test_scheduled_records_are_counted_charted_reindexed_and_cleared(api):
     await ask(api, "POST", "/v1/topics", {"name": "t", "partitions": 2}, 201)
     records = [{"partition": n % 2, "value": n, "deliver_at": FAR_MS + n * 10} for n in range(10)]
     await ask(api, "POST", ALL, {"records": records}, 201)
@@ -255,7 +255,7 @@ async def test_a_clear_before_the_commit_of_a_repetition_leaves_it_as_it_was_ask
     assert await eventually(waits, 1) == 1
 
 
-async def test_a_record_repeats_as_often_as_it_was_told_or_until_it_is_cancelled(api):
+async def test_record_repeats_a_number_of_times_or_until_cancelled(api):
     id = await schedule(api, value="tick", repeat="PT1S", times=2, deliver_after=800)
     assert (await ask(api, "GET", f"{ALL}/{id}"))["times_left"] == 2
     other = await schedule(api, value="never again", repeat="0 0 1 1 *", timezone="Europe/Berlin", until=FAR)

@@ -120,7 +120,7 @@ async def test_a_half_sent_request_writes_nothing(server, broker):
     assert await broker.topics.list() == []
 
 
-async def test_the_messages_of_a_caller_who_left_go_to_the_next(server, broker):
+async def test_messages_of_a_cancelled_receive_go_to_the_next(server, broker):
     await broker.topics.create("orders", 1)
     await broker.subscriptions.create("orders", "s")
     leaver = await Connection.to(server)

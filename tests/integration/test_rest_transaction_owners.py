@@ -46,7 +46,7 @@ def steps(txn):
 
 
 @pytest.mark.parametrize("step", range(len(steps(""))))
-async def test_a_step_is_done_for_the_owner_on_any_broker_and_for_nobody_else(redis_url, prefix, step):
+async def test_step_is_allowed_for_the_owner_only_on_any_broker(redis_url, prefix, step):
     """TC-13"""
     async with secured(redis_url, prefix) as here, secured(redis_url, prefix) as elsewhere:
         await prepared(here)
@@ -76,7 +76,7 @@ async def test_record_batches_are_not_appended_to_a_foreign_transaction(redis_ur
         assert answer.json()["code"] == "transaction_forbidden"
 
 
-async def test_only_transactions_of_ones_own_are_listed_unless_the_cluster_may_be_described(redis_url, prefix):
+async def test_only_own_transactions_are_listed_without_describe_on_the_cluster(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         adas, eves = await begun(world, owner="job 1"), await begun(world, "eve", owner="job 2")
@@ -94,7 +94,7 @@ async def test_only_transactions_of_ones_own_are_listed_unless_the_cluster_may_b
         assert (await world.get("ada", f"/v1/transactions/{eves}")).status_code == 200
 
 
-async def test_who_may_alter_the_cluster_ends_what_hangs_and_the_audit_tells(redis_url, prefix):
+async def test_alter_cluster_permits_aborting_hanging_transactions_and_is_audited(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         txn, own = await begun(world), await begun(world, ROOT)
@@ -115,7 +115,7 @@ async def test_who_may_alter_the_cluster_ends_what_hangs_and_the_audit_tells(red
         ]
 
 
-async def test_who_may_see_a_transaction_is_told_of_the_topics_and_groups_it_may_describe(redis_url, prefix):
+async def test_transaction_shows_only_describable_topics_and_groups(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         await world.broker.topics.create("secret")
@@ -134,7 +134,7 @@ async def test_who_may_see_a_transaction_is_told_of_the_topics_and_groups_it_may
             assert {each["subscription"] for each in seen["subscriptions"]} == {"audit"}
 
 
-async def test_whether_a_topic_is_there_is_not_found_out_by_deleting_its_subscriptions(redis_url, prefix):
+async def test_subscription_delete_does_not_reveal_topics(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         await world.allow("eve", Op.DELETE, Resource.GROUP, "mine")
@@ -144,7 +144,7 @@ async def test_whether_a_topic_is_there_is_not_found_out_by_deleting_its_subscri
             assert (answer.status_code, answer.json()["code"]) == (403, "topic_forbidden")
 
 
-async def test_a_transaction_that_nobody_owned_is_nobodys_once_rules_are_on(redis_url, prefix):
+async def test_transaction_without_an_owner_has_none_after_rules_are_enabled(redis_url, prefix):
     async with secured(redis_url, prefix, auth_required=False) as before:
         txn = (await before.http.post("/v1/transactions", json={"owner": "\x01User:ada\x01"})).json()["id"]
     async with secured(redis_url, prefix) as world:
@@ -152,7 +152,7 @@ async def test_a_transaction_that_nobody_owned_is_nobodys_once_rules_are_on(redi
         assert (await world.post(ROOT, f"/v1/transactions/{txn}:commit")).status_code == 200
 
 
-async def test_a_kafka_clients_transaction_is_of_who_may_write_under_its_id(redis_url, prefix):
+async def test_kafka_transaction_belongs_to_writers_of_its_transactional_id(redis_url, prefix):
     async with secured(redis_url, prefix) as world:
         await prepared(world)
         producers, partition = world.broker.producers, await world.broker.catalog.partition("orders", 0)

@@ -58,7 +58,7 @@ def everything(id: str) -> list[tuple[str, str, Any]]:
     ]  # fmt: skip
 
 
-async def test_what_was_accepted_is_delivered_and_repeated_after_the_right_has_ended(world):
+async def test_accepted_scheduled_records_are_delivered_after_the_permission_ended(world):
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
     await schedule(world, "ada", deliver_after=1_500)
     repeated = await schedule(world, "ada", value="tick", repeat="PT1S", deliver_after=1_500)
@@ -81,7 +81,7 @@ async def test_what_was_accepted_is_delivered_and_repeated_after_the_right_has_e
     assert len(await delivered(world)) == count
 
 
-async def test_who_has_lost_the_right_neither_sees_nor_changes_what_it_scheduled(world):
+async def test_revoked_principal_cannot_see_or_change_its_scheduled_records(world):
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
     ids = [await schedule(world, "ada", key="k", deliver_at=FAR), await schedule(world, "ada", repeat="PT1H")]
     before = (await world.get(ROOT, ALL)).json()
@@ -99,7 +99,7 @@ async def test_who_has_lost_the_right_neither_sees_nor_changes_what_it_scheduled
     assert (await world.get(ROOT, ALL)).json() == before
 
 
-async def test_who_may_write_and_not_read_changes_what_waits_and_is_not_shown_it(world):
+async def test_write_permits_changing_scheduled_records_but_not_listing_them(world):
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
     id = await schedule(world, ROOT, key="k", deliver_at=FAR)
     answers = {(method, path): await world.ask("ada", method, path, body) for method, path, body in everything(id)[:5]}
@@ -114,7 +114,7 @@ async def test_who_may_write_and_not_read_changes_what_waits_and_is_not_shown_it
     assert [each.text for each in (*answers.values(), moved, page, cancelled) if SECRET in each.text] == []
 
 
-async def test_who_may_read_and_not_write_sees_what_waits_and_cannot_change_it(world):
+async def test_read_permits_listing_scheduled_records_but_not_changing_them(world):
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     id = await schedule(world, ROOT, key="k", deliver_at=FAR)
     statuses = [(await world.ask("ada", method, path, body)).status_code for method, path, body in everything(id)]

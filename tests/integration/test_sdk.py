@@ -87,7 +87,7 @@ async def test_a_step_takes_effect_once_when_an_answer_breaks_off_after_any_numb
         assert [int(value or b"") for value in await values(direct, "out")] == list(range(12))
 
 
-async def test_what_is_aborted_is_never_seen_and_its_input_comes_again(client):
+async def test_aborted_output_is_never_visible_and_its_input_is_redelivered(client):
     """AK-04, TB-06"""
     async with client.producer("in") as producer:
         await producer.send("a")
@@ -183,7 +183,7 @@ async def test_an_exclusive_consumer_acknowledges_cumulatively_seeks_and_is_alon
     assert [message.json() for message in await consumer.receive(100)] == list(range(2, 10))
 
 
-async def test_what_a_closed_consumer_had_fetched_ahead_goes_to_another_at_once(client):
+async def test_prefetched_messages_of_a_closed_consumer_are_redelivered_at_once(client):
     async with client.producer("t") as producer:
         for n in range(10):
             await producer.send(n, partition=0)

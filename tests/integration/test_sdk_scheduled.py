@@ -38,7 +38,7 @@ async def waiting(client: AsyncClient, topic: str) -> list[bytes | None]:
     return [record.value async for record in client.scheduled.list(topic)]
 
 
-async def test_what_is_sent_with_a_time_comes_as_it_was_sent_and_not_before(client):
+async def test_scheduled_records_arrive_unchanged_and_not_early(client):
     due = datetime.now(UTC) + timedelta(milliseconds=700)
     async with client.producer("t") as producer:
         sending = await producer.send(b"\xff", key=b"\xfe", headers={"h": b"\xff", "n": None}, deliver_at=due)
@@ -87,7 +87,7 @@ async def test_a_transaction_schedules_what_it_commits_and_forgets_what_it_abort
     assert await waiting(client, "t") == [b"later", b"step"]
 
 
-async def test_what_is_scheduled_over_and_over_for_lost_answers_waits_once(brokers):
+async def test_records_rescheduled_after_lost_responses_are_stored_once(brokers):
     losing = LosesFirstAnswers()
     async with AsyncClient(brokers.urls, http=losing) as client:
         async with client.producer("t") as producer:
@@ -123,7 +123,7 @@ async def test_cancelling_and_delivering_exclude_each_other(client):
     assert await waiting(client, "t") == []
 
 
-async def test_what_waits_is_listed_counted_and_cleared_by_any_broker(brokers):
+async def test_scheduled_records_are_listed_counted_and_cleared_by_any_broker(brokers):
     async with AsyncClient(brokers.urls[0]) as one, AsyncClient(brokers.urls[1]) as other:
         await one.topics.create("t", partitions=3)
         async with one.producer("t") as producer:

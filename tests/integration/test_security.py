@@ -113,9 +113,7 @@ async def test_nothing_that_did_not_change_makes_others_read_again(redis_url, pr
         (Resource.TRANSACTIONAL_ID, "x", TransactionForbidden),
     ],
 )
-async def test_a_refusal_is_told_by_the_kind_of_resource_and_names_who_what_and_where(
-    redis_url, prefix, resource, name, error
-):
+async def test_denial_names_principal_operation_and_resource(redis_url, prefix, resource, name, error):
     async with one(redis_url, prefix, **ON) as broker:
         with pytest.raises(error) as refused:
             broker.security.check(ADA, Op.DESCRIBE, resource, name)
@@ -135,7 +133,7 @@ async def test_some_name_will_do_where_any_is_asked_for(redis_url, prefix):
             broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
 
 
-async def test_who_is_allowed_everything_is_allowed_every_operation_there_is(redis_url, prefix):
+async def test_all_includes_every_operation(redis_url, prefix):
     async with one(redis_url, prefix, **ON) as broker:
         await broker.security.add_rules(everything("User:ada"))
         for kind, name in (
@@ -146,7 +144,7 @@ async def test_who_is_allowed_everything_is_allowed_every_operation_there_is(red
                 assert broker.security.allows(ADA, operation, kind, name)
 
 
-async def test_what_no_rule_names_is_open_only_where_a_setting_says_so(redis_url, prefix):
+async def test_resources_without_rules_are_open_only_by_setting(redis_url, prefix):
     async with one(redis_url, prefix, **ON, allow_everyone_if_no_acl=True) as broker:
         assert broker.security.allows(ADA, Op.WRITE, Resource.TOPIC, "unnamed")
         await broker.security.add_rules([rule(Op.READ, "named")])
@@ -286,7 +284,7 @@ async def test_without_authentication_everything_is_allowed(redis_url, prefix):
         broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
 
 
-async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, prefix, capfd):
+async def test_authenticating_broker_reports_unauthenticated_ones(redis_url, prefix, capfd):
     async with one(redis_url, prefix, **ON) as closed:
         # Given brokers that all ask
         async with one(redis_url, prefix, **ON):

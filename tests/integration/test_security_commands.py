@@ -63,7 +63,7 @@ async def test_rules_are_added_listed_and_removed(redis_url, prefix):
     assert [(each["principal"], each["permission"]) for each in left] == [("User:*", "DENY")]
 
 
-async def test_what_is_done_on_the_machine_stands_in_the_audit(redis_url, prefix):
+async def test_local_commands_are_audited(redis_url, prefix):
     there = ("--redis", redis_url, "--set", f"prefix={prefix}")
     run("users", "add", "ada", *there, given="secret-word\n")
     token = run("tokens", "create", "ada", *there).out.strip()

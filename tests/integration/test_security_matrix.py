@@ -238,5 +238,5 @@ def test_every_operation_and_every_api_is_in_the_matrix():
     assert apis == {route.name for route in routes().values()}
 
 
-def test_where_one_door_has_another_table_it_is_said_why():
+def test_differences_between_the_ports_have_a_reason():
     assert {act.name for act in ACTS} >= UNEQUAL.keys()

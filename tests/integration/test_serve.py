@@ -91,9 +91,7 @@ def test_kafka_clients_get_the_bound_or_the_advertised_address(processes: Keep[S
     assert advertised_address(advertised) == ("broker.example", 9092)
 
 
-def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients(
-    processes: Keep[Serve], tmp_path: Path
-) -> None:
+def test_broker_without_a_kafka_port_is_not_in_metadata(processes: Keep[Serve], tmp_path: Path) -> None:
     first = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "off"))
     assert first.field("kafka") == "off"
     second = processes(Serve("--data-dir", tmp_path / "data")).field("kafka")
@@ -221,15 +219,11 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
         (("--offload-home", "nonsense://x"), "neither an absolute path nor a known URI"),
     ],
 )
-def test_what_cannot_be_understood_or_used_is_refused(
-    processes: Keep[Serve], arguments: tuple[str, ...], says: str
-) -> None:
+def test_invalid_or_unusable_values_are_refused(processes: Keep[Serve], arguments: tuple[str, ...], says: str) -> None:
     assert says in refusal(processes(Serve(*arguments)))
 
 
-def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_started(
-    processes: Keep[Serve], tmp_path: Path
-) -> None:
+def test_serve_without_pyarrow_fails_before_starting_anything(processes: Keep[Serve], tmp_path: Path) -> None:
     # Given a Python without pyarrow
     (tmp_path / "lacking").mkdir()
     (tmp_path / "lacking" / "pyarrow.py").write_text("raise ImportError('it is not here')")
@@ -245,7 +239,7 @@ def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_start
 
 
 @pytest.mark.parametrize("words", [("--allow-anonymous",), ("--set", "auth_required=yes")])
-def test_other_machines_reach_a_broker_that_is_meant_to_be_open_or_asks_who_is_calling(
+def test_other_machines_reach_an_open_or_authenticating_broker(
     processes: Keep[Serve], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     serve = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "off", *words, http="0.0.0.0:0"))

@@ -111,7 +111,7 @@ def kafka_listeners(serve: Serve) -> dict[str, str]:
     return dict(part.split("://") for part in serve.field("kafka").split(","))
 
 
-def test_each_kafka_listener_tells_an_address_of_its_own(serving: Starts, tmp_path: Path) -> None:
+def test_each_kafka_listener_advertises_its_own_address(serving: Starts, tmp_path: Path) -> None:
     both = ("--kafka", "internal://127.0.0.1:0,external://127.0.0.1:0")
     advertised = ("--kafka-advertised", "external://ledger-0.example:443")
     serve = serving("--data-dir", tmp_path / "data", *both, *advertised)

@@ -170,7 +170,7 @@ async def test_a_move_that_has_moved_nothing_stops_nothing(broker, cluster, pref
 
 
 @pytest.mark.parametrize("moved", [1, 9])
-async def test_what_has_half_moved_waits_for_the_end_of_the_move_and_is_done_once(broker, cluster, prefix, moved):
+async def test_calls_on_a_half_migrated_slot_wait_and_run_once(broker, cluster, prefix, moved):
     with begun(cluster, prefix) as move:
         assert move.step(moved) == 2 * moved
         tasks = [asyncio.create_task(act(broker)) for act in (append, commit, abort, group_offset, producer)]
@@ -206,7 +206,7 @@ async def replace_leftover(broker: Broker, partition: Partition, incarnation: st
     await registration.make(broker.store, partition.keys, partition.topic_id, "deleted", register, 0, 0, anew=False)
 
 
-async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_for_it(broker, cluster, prefix):
+async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_others(broker, cluster, prefix):
     partition = await broker.catalog.partition("t", 0)
     await replace_leftover(broker, partition, "first")
     with begun(cluster, prefix) as move:

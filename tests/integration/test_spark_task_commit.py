@@ -58,7 +58,7 @@ def open_now(client: Client) -> list[str]:
     return [each.owner for each in client.transactions.list("open")]
 
 
-def test_what_several_tasks_wrote_becomes_visible_together(client, wanted):
+def test_output_of_several_tasks_becomes_visible_together(client, wanted):
     txns = [attempted(wanted, 0, f"{task}.0", *[f"{task}-{n}" for n in range(10)]) for task in range(3)]
     assert seen(client) == []
     assert commit(wanted, Step(NAME, 0), txns)
@@ -97,7 +97,7 @@ def test_an_attempt_that_fails_leaves_nothing(client, wanted):
     assert seen(client) == ["a"]
 
 
-def test_what_the_broker_refuses_the_attempt_raises(client, wanted):
+def test_broker_refusals_are_raised_by_the_attempt(client, wanted):
     attempt = Attempt(wanted, Step(NAME, 0), 0, "0.0")
     attempt.put(Row(None, 9, Entry(None, b"a", (), 1)))
     with pytest.raises(UnknownPartition), attempt:

@@ -122,7 +122,7 @@ async def test_keys_on_their_way_are_asked_for_where_they_are(store, cluster):
     assert (await pushed(store, there))[-2:] == [20, 99]
 
 
-async def test_what_a_new_map_sends_elsewhere_waits_for_what_is_under_way_at_the_old_owner(prefix):
+async def test_calls_moved_by_a_new_slot_map_wait_for_calls_in_flight_at_the_old_node(prefix):
     # Given a call that is with the old owner of a slot, which does not get to answer it
     with redis_cluster() as servers:
         store = await Store.open(servers.url, prefix=prefix, timeout_ms=20_000, retry_ms=10_000)

@@ -60,7 +60,7 @@ async def test_repeated_calls_keep_their_order(store, relay):
     assert len(pushed) > 40
 
 
-async def test_a_call_that_must_not_be_repeated_says_that_its_outcome_is_unknown(store, relay):
+async def test_unrepeatable_call_raises_outcome_unknown(store, relay):
     relay.cuts = 1  # Redis carries out what is sent now, and the reply is lost
     with pytest.raises(OutcomeUnknown):
         await store.call(PUSH, [key(store)], [b"once"], retry=False)
@@ -155,7 +155,7 @@ async def test_a_connection_that_stays_silent_is_replaced(store, relay):
     assert relay.connections == 2
 
 
-async def test_what_is_not_redis_is_not_spoken_to(prefix):
+async def test_server_that_is_not_redis_is_refused(prefix):
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")

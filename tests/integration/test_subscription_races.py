@@ -39,7 +39,7 @@ class Held:
         return await self._real(store, keys, *args, **more)
 
 
-async def test_what_is_written_after_a_create_has_answered_is_delivered_whoever_creates_it_at_once(pair, monkeypatch):
+async def test_records_after_a_create_are_delivered_also_with_concurrent_creates(pair, monkeypatch):
     first, second = pair
     held = Held(monkeypatch, "make", second)
     late = asyncio.create_task(second.subscriptions.create("t", "s", "shared", "latest"))

@@ -200,7 +200,7 @@ def test_a_new_certificate_is_taken_up_a_broken_one_is_not_and_connections_go_on
     assert log.whole().count("the changed TLS certificate cannot be used") == 1
 
 
-def test_who_speaks_the_wrong_way_is_closed_and_the_log_says_why(place, broker):
+def test_wrong_protocol_closes_the_connection_and_is_logged(place, broker):
     log = Log(broker)
     plain_http = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     plain_kafka = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -238,7 +238,7 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
         (["tls_principal=uid"], "use cn or dn"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_sentence(place, settings, said):
+def test_unusable_values_are_refused_with_one_sentence(place, settings, said):
     place.authority.issue("other")
     words = [word for each in settings for word in ("--set", each.format(place.folder))]
     refused = Serve("--data-dir", place.folder / "data", *words)

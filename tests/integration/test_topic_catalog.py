@@ -350,7 +350,7 @@ async def test_a_topic_that_was_forgotten_is_found_by_its_id_again(catalog):
     assert await catalog.by_id(raw(made)) == made
 
 
-async def test_a_topic_that_is_half_made_is_finished_by_who_asks_for_its_id(catalog, store):
+async def test_half_created_topic_is_completed_by_a_lookup_of_its_id(catalog, store):
     entry = TopicEntry("orders", "ab" * 16, 2, "creating", 0, {})
     await put(store, entry)
     found = await catalog.by_id(raw(entry))

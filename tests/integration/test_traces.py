@@ -154,7 +154,7 @@ async def test_the_sampler_is_the_one_that_the_environment_names(redis_url, pref
     assert [trace_of(span) for span in exporter.get_finished_spans()] == [TRACE]
 
 
-async def test_a_caller_who_leaves_a_long_poll_is_no_error(redis_url, prefix, exporter):
+async def test_cancelled_long_poll_is_not_an_error(redis_url, prefix, exporter):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("orders", partitions=1)
         scope: dict[str, Any] = {
@@ -236,7 +236,7 @@ def test_without_it_a_broker_imports_nothing_that_makes_or_sends_spans():
     assert said.stdout.strip() == "[]"
 
 
-def test_a_broker_that_lacks_the_extra_says_so(monkeypatch):
+def test_missing_extra_is_reported(monkeypatch):
     for name in ("opentelemetry.sdk.resources", "opentelemetry.sdk.trace"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install .*\[otel\]"):

@@ -58,7 +58,7 @@ async def test_a_repetition_that_is_refused_leaves_the_first_attempt_in_doubt(re
     await store.close()
 
 
-async def test_a_step_that_is_committed_is_never_said_to_be_undone(redis_url, prefix, monkeypatch):
+async def test_committed_step_is_never_reported_as_failed(redis_url, prefix, monkeypatch):
     """TS-10: the decision is in the log, and the ends cannot be carried just now."""
     async with one(redis_url, prefix, redis_timeout_ms=200) as broker:
         await broker.topics.create("t")

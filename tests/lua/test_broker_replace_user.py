@@ -17,7 +17,7 @@ def change(connect, prefix):
     return node, lambda seen, wanted, user="ada": node.run("broker/replace_user", (key,), user, seen, wanted)
 
 
-def test_what_is_kept_of_a_user_changes_only_from_what_the_caller_saw(change):
+def test_user_row_changes_only_if_it_is_as_the_caller_read_it(change):
     node, call = change
     assert call("", "one") == [Status.OK]
     assert call("one", "two") == [Status.OK]

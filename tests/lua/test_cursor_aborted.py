@@ -74,7 +74,7 @@ def test_few_aborts_need_no_walk(log):
     assert (walk_of(log), stops(log)) == (None, [])
 
 
-def test_a_call_during_a_walk_gives_nothing_and_says_that_there_is_more(log):
+def test_call_during_a_walk_returns_only_more(log):
     behind_an_old_one(log)
     sub = Subscription(log)
     sub.receive()
@@ -91,7 +91,7 @@ def test_a_walk_that_one_has_begun_another_subscription_goes_on_with(log):
     assert all_of(Subscription(log, "second"))[0] == wanted
 
 
-def test_what_is_aborted_during_a_walk_stays_out(log):
+def test_records_aborted_during_a_walk_are_not_delivered(log):
     wanted = behind_an_old_one(log)
     sub = Subscription(log)
     sub.receive()

@@ -50,7 +50,7 @@ def test_splitting_a_lease_keeps_its_consumer_count_and_deadline(sub):
         ([2, 12], [Status.NOT_DELIVERED, 12]),
     ],
 )
-def test_what_was_never_dispatched_cannot_be_acknowledged(log, sub, offsets, answer):
+def test_undelivered_messages_cannot_be_acknowledged(log, sub, offsets, answer):
     log.append(producer="7", in_txn=True)
     log.append(2)
     sub.receive()
@@ -148,13 +148,13 @@ def test_a_cumulative_ack_on_a_shared_subscription_is_refused(sub):
     assert sub.hold_cumulative("0-1", 3) == [Status.WRONG_KIND, "shared"]
 
 
-def test_what_is_handed_back_comes_again_to_anyone(sub):
+def test_nacked_messages_are_redelivered_to_any_consumer(sub):
     assert sub.nack([1, 2, 8]) == [Status.OK, 3]
     assert sub.receive("c2").offsets == {1: 1, 2: 1, 8: 1}
     assert sub.nack([1, 2, 8]) == [Status.OK, 0]  # it is another consumer's now
 
 
-def test_what_is_handed_back_with_a_delay_comes_after_it(sub):
+def test_nacked_messages_are_redelivered_after_their_delay(sub):
     sub.nack([1], delay=500)
     got = sub.receive("c2")
     assert (got.offsets, got.next_due) == ({}, sub.now + 500)
@@ -182,6 +182,6 @@ def test_all_of_a_consumer_is_handed_back_at_once(log, sub):
     assert set(sub.receive("c3").offsets) == {0, 1, 2, 3, 6, 7, 8, 9}
 
 
-def test_what_was_handed_back_and_not_taken_may_still_be_acknowledged(sub):
+def test_nacked_messages_can_be_acknowledged_until_redelivery(sub):
     sub.nack([0, 1])
     assert sub.ack([0, 1]) == [Status.OK, 2, 2]

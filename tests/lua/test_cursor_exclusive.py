@@ -152,7 +152,7 @@ def test_a_cumulative_ack_over_what_was_not_delivered_to_this_consumer_is_refuse
     assert exclusive.content().mark == (0 if in_txn else 6)
 
 
-def test_what_a_consumer_handed_back_itself_does_not_refuse_its_cumulative_ack(exclusive):
+def test_messages_nacked_by_the_consumer_do_not_block_its_cumulative_ack(exclusive):
     exclusive.receive("c1", 5)
     exclusive.nack([1], "c1", delay=1_000)
     assert exclusive.ack_cumulative(3) == [Status.OK, 4, 4]

@@ -24,7 +24,7 @@ def test_a_register_has_two_keys(group):
     assert sorted(group.held()) == ["cursor", "pending"]
 
 
-def test_a_register_of_an_earlier_release_is_gone_on_with_and_removed_with_all_its_keys(group):
+def test_register_of_an_earlier_release_is_used_and_deleted_with_all_its_keys(group):
     group.commit(7)
     client, keys = group.log.client, group.keys
     for key in (keys.acks, keys.leases):

@@ -22,7 +22,7 @@ def group(ledger) -> Group:
 # -- commit and fetch --------------------------------------------------------------------------------------------------
 
 
-def test_what_is_committed_is_fetched_with_all_that_came_with_it(group):
+def test_committed_offset_is_fetched_with_its_metadata(group):
     group.now = 1_700_000_000_123
     assert group.commit(7, epoch=3, metadata="from here") == [OK, 1]
     assert group.fetch() == [OK, "7", "3", "from here", "1700000000123"]
@@ -179,7 +179,7 @@ def test_a_first_commit_may_be_in_a_transaction(group):
     assert group.offset == 4
 
 
-def test_what_was_written_later_counts_whatever_order_transactions_end_in(group):
+def test_later_write_wins_in_any_order_of_ends(group):
     # Given t1 and t2 that commit one after the other, then a commit outside of any
     group.commit(1, txn="0-1")
     group.commit(2, txn="0-2")
@@ -304,7 +304,7 @@ def test_a_group_shows_its_lag(group):
     assert group.stats()["backlog"] == 0
 
 
-def test_what_retention_took_is_not_lagged_behind_and_not_held_back(group):
+def test_trimmed_records_are_not_in_the_lag_and_not_held_back(group):
     group.commit(2)
     group.log.trim(below=6)
     assert (group.log.state()["start"], group.stats()["mark"], group.stats()["backlog"]) == ("6", "2", 4)

@@ -80,7 +80,7 @@ def test_pages_come_to_what_one_call_does(log, most):
     assert same(many.content()) == same(one.content())
 
 
-def test_a_call_that_would_go_too_far_does_nothing_and_says_so(log):
+def test_call_above_the_page_limit_changes_nothing_and_returns_reached(log):
     sub = torn(log)
     before = sub.content()
     status, count, _, reached = sub.ack(range(COUNT))
@@ -116,7 +116,7 @@ def test_a_page_done_again_changes_nothing(log):
     assert same(sub.content()) == same(content)
 
 
-def test_what_pages_before_a_crash_have_done_the_repeated_call_finds_done(log):
+def test_repeated_call_continues_after_pages_done_before_a_crash(log):
     sub = torn(log)
     sub.ack(range(COUNT), how="page")
     reached = sub.ack(range(COUNT), how="page")[3]
@@ -267,7 +267,7 @@ def test_a_cumulative_hold_goes_in_pages(log):
     assert sub.content().mark == 1_000
 
 
-def test_what_an_earlier_release_has_stored_ends_in_pages(log):
+def test_pending_acks_of_an_earlier_release_end_in_pages(log):
     """It kept all ranges in one value."""
     sub = received(log)
     chosen = sorted(scattered(sub, 800))

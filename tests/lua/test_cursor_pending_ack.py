@@ -62,7 +62,7 @@ def test_the_first_transaction_wins(sub):
     assert sub.settle("0-1", commit=True) == 2
 
 
-def test_what_is_acknowledged_cannot_be_held(sub):
+def test_acknowledged_messages_cannot_be_held(sub):
     sub.ack([0, 3])
     sub.hold("0-9", [5])
     sub.settle("0-9", commit=True)

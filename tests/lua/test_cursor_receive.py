@@ -98,7 +98,7 @@ def test_markers_and_aborted_transactions_never_hold_a_subscription_back(log, su
     assert (stats["backlog"], stats["mark"], stats["acked"]) == (0, 40, 0)
 
 
-def test_whether_there_is_more_does_not_count_what_cannot_be_delivered(log, sub):
+def test_more_ignores_undeliverable_records(log, sub):
     log.append()
     log.append(producer="7", in_txn=True)
     log.end("7", commit=False)
@@ -157,7 +157,7 @@ def test_a_mark_that_leaps_forgets_the_bitmaps_it_passed(log, sub, chunks):
     assert sub.content().bits == {log.next - 3}
 
 
-def test_a_call_passes_a_bounded_part_of_the_log_and_says_that_there_is_more(log, sub):
+def test_call_skips_a_bounded_part_of_the_log_and_returns_more(log, sub):
     for i in range(600):
         log.append(producer=str(i), in_txn=True)
         log.end(str(i), commit=False)
@@ -198,7 +198,7 @@ def test_due_records_come_by_offset_and_before_new_ones(log, sub):
     assert list(got.items()) == [(2, 1), (9, 1), (10, 1), (12, 1), (15, 0), (16, 0)]
 
 
-def test_what_a_lost_reply_leased_is_delivered_again_and_does_not_count(log, sub):
+def test_leases_of_a_lost_reply_are_redelivered_without_counting(log, sub):
     log.append(6)
     sub.receive("c2", 1)
     sub.receive("c1", 3)  # the reply that got lost
@@ -294,7 +294,7 @@ def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_
 
 
 @pytest.mark.parametrize(("start", "seen"), [("earliest", [4, 5, 6]), ("latest", []), (5, [5, 6]), (1, [4, 5, 6])])
-def test_a_subscription_begins_where_it_was_told(log, start, seen):
+def test_subscription_begins_at_its_start(log, start, seen):
     for _ in range(7):
         log.append()
     log.trim(4)
@@ -363,7 +363,7 @@ def test_a_full_redis_still_delivers_acknowledges_and_settles(prefix):
         assert sub.stats()["backlog"] == 0
 
 
-def test_what_was_handed_back_is_in_the_backlog_and_not_leased(log, sub):
+def test_nacked_messages_are_in_the_backlog_and_not_leased(log, sub):
     def counts():
         stats = sub.stats()
         return stats["leased"], stats["held"], stats["backlog"]

@@ -12,7 +12,7 @@ def sub(log):
     return Subscription(log)
 
 
-def test_a_receive_tells_when_the_first_lease_runs_out(log, sub):
+def test_receive_returns_the_first_lease_deadline(log, sub):
     log.append(3)
     assert sub.receive(most=1).next_due == sub.now + ACK_TIMEOUT
     sub.now += 10

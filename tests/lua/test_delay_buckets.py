@@ -80,7 +80,7 @@ def test_a_snapshot_is_announced_before_it_is_written(delays):
     assert delays.client.hgetall(delays.d.snapshot("s")) == {b"1": b"one", b"0": b"metadata"}
 
 
-def test_a_snapshot_that_was_swept_is_not_gone_on_with(delays):
+def test_swept_snapshot_is_not_continued(delays):
     delays.write("s", 1, "one", begun=77)
     assert delays.drop_snapshot("s") == [Status.OK, 1]
     before = delays.dump()
@@ -123,7 +123,7 @@ def test_a_bucket_of_which_nothing_is_pending_is_not_listed(delays):
     assert (delays.hash("buckets"), delays.next_segments(), delays.field("closing")) == ({}, [], "")
 
 
-def test_who_seals_second_changes_nothing(delays):
+def test_second_seal_changes_nothing(delays):
     delays.schedule(10)
     bucket, _ = delays.seal()
     delays.write("mine", begun=delays.now)
@@ -165,7 +165,7 @@ def test_half_a_segment_moves_nothing_on_and_can_be_loaded_again(delays):
     assert delays.fire(now=15).records == 2
 
 
-def test_who_loads_second_changes_nothing(delays):
+def test_second_load_changes_nothing(delays):
     delays.schedule(10, 20)
     bucket, segments = delays.seal(20)
     delays.load_next(bucket, segments)
@@ -174,7 +174,7 @@ def test_who_loads_second_changes_nothing(delays):
     assert delays.dump() == before
 
 
-def test_who_read_the_list_before_another_loaded_and_the_row_behind_it_changes_nothing(delays):
+def test_load_with_an_old_list_and_a_new_row_changes_nothing(delays):
     # Given a broker that got the first segment, and looks up the bucket after another broker has loaded it
     delays.schedule(10, 20, 30)
     bucket, segments = delays.seal(20, 30)
@@ -195,7 +195,7 @@ def test_a_segment_of_some_thousand_entries_is_loaded_in_one_call(delays):
     assert len(delays.at("queue")) == 5_000
 
 
-def test_what_is_in_the_queue_stays_where_it_is(delays):
+def test_load_keeps_entries_of_the_queue(delays):
     delays.schedule(10, 20)
     one, two = delays.rows("open")
     delays.restore(one)
@@ -257,7 +257,7 @@ def test_a_member_whose_bucket_is_not_listed_is_taken_out_and_one_whose_bucket_i
 
 
 @pytest.mark.parametrize("what", ["row", "member", "snapshot"])
-def test_a_merge_of_what_has_changed_meanwhile_is_none(delays, what):
+def test_merge_of_changed_buckets_is_refused(delays, what):
     first, second = two_buckets(delays)
     if what != "snapshot":
         delays.write("merged", 1, "segment", begun=delays.now)

@@ -22,7 +22,7 @@ def repeating(delays: Delays, due: int, **more: Any) -> None:
 # -- settle ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_committed_transaction_scheduled_is_indexed_batch_by_batch(delays):
+def test_scheduled_batches_of_a_committed_transaction_are_indexed_one_by_one(delays):
     delays.schedule(10, (20, 2), txn=TXN)
     delays.schedule([30, 40], txn=TXN)
     delays.commit(*TXN)
@@ -35,7 +35,7 @@ def test_what_a_committed_transaction_scheduled_is_indexed_batch_by_batch(delays
     assert (delays.field(NAME), delays.field("decided"), delays.row(-1)[4]) == (None, "", 3)
 
 
-def test_what_an_aborted_transaction_scheduled_vanishes_with_its_payload(delays):
+def test_records_scheduled_in_an_aborted_transaction_are_deleted_with_their_payload(delays):
     delays.schedule(5)
     delays.schedule(10, [30, 40], txn=TXN)
     delays.client.hset(delays.d.repeats, "2", "10 how")
@@ -89,7 +89,7 @@ def test_a_repeated_or_contradicting_end_decides_nothing_anew(delays):
     assert delays.dump()["delay:state"] == before["delay:state"]
 
 
-def test_an_end_tells_of_what_waits_to_be_settled_and_one_without_anything_does_not(delays):
+def test_end_returns_transactions_with_batches_to_settle(delays):
     assert delays.end({"txn": (3, 16), "commit": True}) == [Status.OK, "-1"]
     delays.schedule(10, txn=TXN)
     assert delays.end({"txn": TXN, "commit": True}) == [Status.OK, "-1", f" {NAME}"]
@@ -123,7 +123,7 @@ def test_records_of_one_entry_are_cancelled_one_by_one_also_in_one_call(delays):
     assert (delays.hash("parts"), delays.live(), delays.payloads(-1)) == ({}, set(), {})
 
 
-def test_what_has_fired_is_not_cancelled(delays):
+def test_fired_records_are_not_cancelled(delays):
     delays.schedule(10, (10, 2))
     delays.fire(now=10)
     before = delays.dump()
@@ -147,7 +147,7 @@ def test_a_moved_record_is_cancelled_with_its_new_time(delays):
     assert delays.fired() == [(-1, 1, "1")]
 
 
-def test_what_an_open_transaction_holds_is_not_cancelled(delays):
+def test_cancel_skips_records_of_an_open_transaction(delays):
     delays.schedule(10, txn=TXN)
     before = delays.dump()
     assert delays.cancel((1, 0, 1)) == [NOT]
@@ -155,7 +155,7 @@ def test_what_an_open_transaction_holds_is_not_cancelled(delays):
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_what_repeats_and_is_held_by_a_transaction_is_not_cancelled(delays, commit):
+def test_cancel_skips_recurring_records_of_an_open_transaction(delays, commit):
     repeating(delays, 10, txn=TXN)
     before = delays.dump()
     assert delays.cancel((1, 0, 1)) == [NOT]
@@ -225,7 +225,7 @@ def test_moving_to_the_same_time_again_changes_no_record(delays):
 
 
 @pytest.mark.parametrize("gone", ["fired", "cancelled", "held", "never"])
-def test_what_is_not_pending_is_not_moved(delays, gone):
+def test_records_that_are_not_pending_are_not_moved(delays, gone):
     delays.schedule(10, (10, 2))
     entry = delays.entry(2)
     if gone == "fired":
@@ -304,7 +304,7 @@ def test_clearing_cancels_everything_wherever_it_is(delays):
     assert delays.schedule(5) == [Status.OK, "-1", 6]
 
 
-def test_clearing_again_with_what_one_knew_is_told_where_things_go_on(delays):
+def test_clear_with_an_old_ledger_returns_the_open_one(delays):
     delays.schedule(10)
     delays.clear()
     before = delays.dump()
@@ -320,7 +320,7 @@ def test_clearing_where_nothing_was_ever_scheduled_makes_nothing(connect, prefix
     assert delays.dump() == before
 
 
-def test_what_an_open_transaction_holds_is_not_cleared(delays):
+def test_clear_keeps_records_of_an_open_transaction(delays):
     delays.schedule(10, [20, 30], txn=TXN)
     delays.schedule(10)
     assert delays.clear() == [Status.OK, 1]
@@ -336,7 +336,7 @@ def test_what_an_open_transaction_holds_is_not_cleared(delays):
     assert delays.fired() == [(-1, 1, None), (-1, 2, "0"), (-1, 2, "1"), (-2, 4, None)]
 
 
-def test_how_it_repeats_is_kept_of_what_an_open_transaction_holds_and_of_nothing_else(delays):
+def test_clear_keeps_the_recurrence_only_of_entries_held_by_open_transactions(delays):
     delays.schedule(10, txn=TXN)
     delays.schedule(10)
     for entry in ("1", "2"):
@@ -350,7 +350,7 @@ def test_how_it_repeats_is_kept_of_what_an_open_transaction_holds_and_of_nothing
     assert list(delays.hash("repeats")) == ["1", "!1"]
 
 
-def test_what_was_fired_before_a_clear_stays_readable(delays):
+def test_records_fired_before_a_clear_stay_readable(delays):
     delays.schedule(10, 20)
     delays.fire(now=10)
     delays.clear()

@@ -28,7 +28,7 @@ def test_nothing_fires_before_its_time_and_everything_at_it(delays):
     assert entries(delays) == [1, 2]
 
 
-def test_a_partition_where_nothing_was_ever_scheduled_says_the_time_only(connect, prefix):
+def test_fire_without_schedules_returns_only_the_time(connect, prefix):
     delays = Delays(connect(f"{prefix}:{{orders:0}}:"), prefix)
     delays.create()
     before = delays.dump()
@@ -44,7 +44,7 @@ def test_without_a_time_it_goes_by_the_servers_clock(delays):
     assert abs(fired.now_ms - seconds * 1000) < 60_000
 
 
-def test_a_log_entry_points_at_the_payload_and_says_when_it_was_written(delays):
+def test_log_entry_has_payload_position_and_write_time(delays):
     delays.append(2)
     delays.schedule(Later([100], 3, b"12345", 9), now=1, pid=5, sequence=0)
     delays.fire(now=250)
@@ -121,7 +121,7 @@ def test_due_order_holds_over_all_sets_whatever_the_chunk(delays, most):
     assert taken == [most] * (9 // most) + [9 % most] * (9 % most > 0)
 
 
-def test_what_is_left_and_when_it_is_due_is_told(delays):
+def test_fire_returns_the_remaining_work_and_its_due_time(delays):
     spread(delays)
     fired = delays.fire(now=30)
     assert (fired.records, fired.first_due_ms, fired.entries, fired.queued) == (5, 50, 5, 2)
@@ -194,7 +194,7 @@ def test_an_index_entry_that_is_there_twice_fires_once(delays):
     assert entries(delays) == [1, 2]
 
 
-def test_what_was_cancelled_is_passed_over(delays):
+def test_cancelled_records_do_not_fire(delays):
     delays.schedule(10, 20, 30)
     delays.cancel((2, 0, 1))
     assert delays.fire(now=50).records == 2
@@ -240,7 +240,7 @@ def test_a_record_of_a_block_that_was_moved_after_it_was_sealed_fires_once_at_it
 # -- parts of an entry -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_left_of_an_entry_fires_as_a_part_of_it(delays):
+def test_remaining_records_of_an_entry_fire_as_a_part(delays):
     delays.schedule(Later([10], 6, b"x" * 100))
     delays.cancel((1, 2, 6), (1, 4, 6))
     assert delays.fire(now=50).records == 4
@@ -302,7 +302,7 @@ def test_an_index_that_has_a_repeating_entry_at_another_time_neither_fires_it_ea
     assert len(delays.fired()) == 2
 
 
-def test_a_repeating_entry_that_only_an_old_index_knows_waits_for_its_time(delays):
+def test_recurring_entry_in_an_old_index_only_waits_for_its_time(delays):
     repeating(delays, 100)
     stale = delays.entry(1)
     delays.client.hset(delays.d.repeats, "1", "150 how")
@@ -312,7 +312,7 @@ def test_a_repeating_entry_that_only_an_old_index_knows_waits_for_its_time(delay
     assert delays.fire(now=150).records == 1
 
 
-def test_an_old_index_entry_of_a_moved_record_is_none_of_its_next_time(delays):
+def test_old_index_entry_of_a_moved_record_is_ignored_for_its_next_time(delays):
     # Given a repeating entry that was moved twice, to 120 when it could be sealed, and back to 50
     repeating(delays, 100)
     delays.move(delays.entry(1), 0, 120)

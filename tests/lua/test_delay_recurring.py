@@ -39,7 +39,7 @@ def test_the_last_repetition_lets_the_payload_go(delays):
     assert (delays.hash("repeats"), delays.live(), delays.row(-1)[4]) == ({}, set(), 0)
 
 
-def test_who_rearms_second_changes_nothing(delays):
+def test_second_rearm_changes_nothing(delays):
     repeating(delays, 10)
     delays.fire(now=10)
     owed = delays.hash("repeats")["!1"]

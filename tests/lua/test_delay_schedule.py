@@ -37,7 +37,7 @@ def test_the_first_call_of_a_partition_makes_what_is_missing_and_takes_nothing(c
     delays.check()
 
 
-def test_what_is_due_later_waits_in_the_open_bucket_and_has_no_offset(delays):
+def test_records_due_later_wait_in_the_open_bucket_without_an_offset(delays):
     assert delays.schedule(300, (100, 3)) == [Status.OK, "-1", 1]
     assert delays.at("open") == [(100, 2, -1), (300, 1, -1)]
     assert delays.live() == {1, 2}
@@ -198,7 +198,7 @@ def test_a_topic_that_is_not_there_gets_nothing(connect, prefix):
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_transaction_schedules_is_put_aside(delays):
+def test_records_scheduled_in_a_transaction_are_set_aside(delays):
     assert delays.schedule(10, (20, 2), txn=TXN) == [Status.OK, "-1", 1]
     assert delays.schedule([30, 40], txn=TXN) == [Status.OK, "-1", 3]
     assert (delays.live(), delays.rows("open"), delays.stable, delays.next) == (set(), [], 0, 0)
@@ -262,7 +262,7 @@ def test_odd_sizes_and_stamps_are_kept_as_they_are(delays):
     ]
 
 
-def test_what_is_due_later_is_written_under_a_producer_id_of_ones_own(delays):
+def test_records_due_later_are_written_under_another_producer_id(delays):
     assert delays.schedule(100, pid=7, sequence=0, owner="ada")[0] == Status.OK
     assert delays.schedule(100, pid=7, sequence=1, owner="eve") == [Status.NOT_OWNER]
     assert delays.schedule(100, pid=7, sequence=1, owner="ada")[0] == Status.OK

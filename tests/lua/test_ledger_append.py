@@ -47,7 +47,7 @@ def test_the_answer_names_the_leader_epoch_and_how_full_and_old_the_ledger_is(le
     assert ledger.state()["bytes"] == "150"
 
 
-def test_a_log_entry_tells_all_about_its_batch(ledger):
+def test_log_entry_has_all_fields_of_its_batch(ledger):
     ledger.has_written(9, 3, 0, 3)
     ledger.append(payload=b"12345", records=2, pid=9, epoch=3, sequence=4)
     (entry,) = ledger.log()
@@ -110,7 +110,7 @@ def test_a_known_sequence_with_another_length_is_not_the_same_batch(ledger):
     assert ledger.append(3, pid=5, epoch=0, sequence=2) == [Status.SEQUENCE_GAP, 4]
 
 
-def test_a_gap_is_refused_and_says_what_was_expected(ledger):
+def test_sequence_gap_is_refused_with_the_expected_sequence(ledger):
     sent(ledger, 0, 1)
     before = ledger.dump()
     assert sent(ledger, 3) == [[Status.SEQUENCE_GAP, 2]]
@@ -213,7 +213,7 @@ def test_a_topic_that_is_not_there_gets_nothing(connect, prefix):
     assert absent.dump() == {}
 
 
-def test_a_topic_that_was_made_again_refuses_those_who_know_its_old_self(ledger):
+def test_recreated_topic_refuses_its_old_id(ledger):
     before = ledger.dump()
     assert ledger.append(topic_id="t-0") == [Status.UNKNOWN_TOPIC]
     unchanged(ledger, before)

@@ -28,7 +28,7 @@ def ten(ledger: Ledger) -> Ledger:
 
 
 @pytest.mark.parametrize(("below", "first"), [(0, 1), (2, 2), (3, 2), (8, 5), (19, 10), (20, None)])
-def test_what_lies_below_the_log_start_goes_and_the_rest_can_be_read(ten, below, first):
+def test_payload_below_the_log_start_is_deleted_and_the_rest_is_readable(ten, below, first):
     ten.trim(below=below)
     removed = 10 if first is None else first - 1
     assert ten.cut(1) == [Status.OK, removed]
@@ -87,7 +87,7 @@ def test_markers_and_ledgers_above_are_passed_over(ledger):
     assert ledger.cut(2) == [Status.OK, 0]
 
 
-def test_what_an_open_transaction_wrote_stays(ten):
+def test_cut_keeps_records_of_an_open_transaction(ten):
     ten.append(1, txn=(0, 1))
     ten.append(1)
     assert ten.trim(below=22)[1] == "20"

@@ -70,14 +70,14 @@ def filled(ledger: Ledger, batches: int = 10, records: int = 2) -> Ledger:
     return ledger
 
 
-def test_what_is_too_old_is_trimmed_and_nothing_else(ledger):
+def test_only_records_above_the_age_limit_are_trimmed(ledger):
     start = ledger.now
     filled(ledger)
     assert ledger.trim(before=start + 3001) == [Status.OK, "8", 4]
     assert (ledger.log()[0].base_offset, ledger.state()["start"], ledger.state()["bytes"]) == (8, "8", "60")
 
 
-def test_what_is_too_much_is_trimmed_from_the_front(ledger):
+def test_records_above_the_byte_limit_are_trimmed_from_the_front(ledger):
     assert filled(ledger).trim(bytes_max=35) == [Status.OK, "14", 7]
     assert ledger.state()["bytes"] == "30"
     assert ledger.trim(bytes_max=35) == [Status.OK, "14", 0]

@@ -61,7 +61,7 @@ def test_deleting_records_asks_no_subscription(twenty):
     assert twenty.trim(**ALL, named={"a": ""})[1:3] == ["9", 0]
 
 
-def test_a_subscription_that_was_not_named_is_told_and_nothing_is_trimmed(twenty):
+def test_trim_without_a_subscription_returns_stale_and_trims_nothing(twenty):
     subscribe(twenty, "a", 20)
     subscribe(twenty, "o/o", 6)
     before = twenty.dump()
@@ -89,7 +89,7 @@ def test_the_leftover_of_a_deleted_subscription_does_not_count_unless_it_was_mad
     assert twenty.trim(**ALL, named={"a": "", "left": twenty.now})[1] == "16"
 
 
-def test_what_is_not_decided_stays_even_when_everything_was_acknowledged(twenty):
+def test_undecided_records_stay_even_if_everything_is_acknowledged(twenty):
     twenty.append(txn=(0, 1))
     twenty.append()
     subscribe(twenty, "a", 22)
@@ -147,7 +147,7 @@ def test_unlogged_entries_keep_a_ledger_that_is_offloaded_otherwise(rolled):
     assert rolled.drop(2) == [Status.OK, 0, 0]
 
 
-def test_as_many_ledgers_as_there_are_can_be_told(ledger):
+def test_any_number_of_ledgers_is_returned(ledger):
     count = 9_000
     ledger.client.hset(ledger.keys.ledgers, mapping={str(n): f"1 0 1 -1 0 7 {ledger.now}" for n in range(2, count + 2)})
     assert len(ledger.trim()) == 3 + count

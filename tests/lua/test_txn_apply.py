@@ -104,7 +104,7 @@ def test_an_unknown_transaction_is_not_found_and_nothing_changes(coordinator, li
         (["end {} C", "complete {}"], f"add {{}} {P1}", "-11 ended C"),
     ],
 )
-def test_a_repeated_or_contradicting_end_is_told_who_won(coordinator, way, line, answer):
+def test_repeated_or_contradicting_end_returns_the_first_outcome(coordinator, way, line, answer):
     """TS-05, TS-06."""
     serial = coordinator.begin(0, "-", "-", P0)
     for step in way:
@@ -301,7 +301,7 @@ def test_call_numbers_are_counted_for_each_broker(coordinator):
 
 
 @pytest.mark.parametrize("batched", [True, False])
-def test_a_batch_of_thousands_is_carried_out(coordinator, batched):
+def test_batch_of_thousands_of_operations_is_executed(coordinator, batched):
     # Given more transactions and log entries than a variadic command takes at once
     count = 3_000
     for start in range(0, count, 1000):

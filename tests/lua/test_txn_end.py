@@ -41,7 +41,7 @@ def test_the_worked_example_of_the_transaction_buffer(ledger):
     assert readable == [-1, -1, -1, -1, 0, 0, 0, 7]
 
 
-def test_a_marker_takes_an_offset_and_tells_the_outcome(ledger):
+def test_marker_has_an_offset_and_the_outcome(ledger):
     """TB-02, TB-35."""
     ledger.append(3, txn=(0, 1), epoch=4)
     ledger.append(1, txn=(0, 2))

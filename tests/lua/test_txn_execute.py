@@ -62,7 +62,7 @@ def test_an_answer_that_is_stored_before_the_end_is_done_changes_nothing_yet(coo
 
 
 @pytest.mark.parametrize(("nonce", "outcome"), [("a", "C"), ("!a", "A"), ("@7:0:pay", "C")])
-def test_what_nothing_can_run_twice_is_not_kept(coordinator, nonce, outcome):
+def test_steps_that_cannot_be_repeated_are_not_kept(coordinator, nonce, outcome):
     serial = coordinator.begin(60_000, "-", nonce)
     coordinator.apply(f"end {serial} {outcome}", f"complete {serial}", keep=0)
     assert held(coordinator) == (set(), set())

@@ -36,7 +36,7 @@ HANDED_OUT = {
 
 
 @pytest.mark.parametrize("hand_out", HANDED_OUT.values(), ids=HANDED_OUT)
-def test_what_a_failover_lost_is_not_handed_out_again(today, hand_out):
+def test_ids_lost_in_a_failover_are_not_allocated_again(today, hand_out):
     """TC-04"""
     today.begin()
     behind = today.client.hgetall(today.keys.state)
@@ -83,7 +83,7 @@ def test_small_numbers_of_an_older_release_go_on_with_large_ones_and_the_waterma
     assert (ended.lowest, ended.following) == ("", int(new) + 1)
 
 
-def test_what_hands_nothing_out_leaves_the_next_number_as_it_is(today):
+def test_operations_without_allocation_keep_the_next_number(today):
     """Else a watermark would pass a transaction that a broker with a slower clock begins afterwards."""
     serial = today.begin()
     today.now += 60_000

@@ -55,7 +55,7 @@ def test_a_narrow_transaction_is_stored_as_ever(coordinator):
     assert wide(coordinator, serial) == []
 
 
-def test_the_decision_tells_that_there_are_more(coordinator):
+def test_decision_returns_that_more_participants_exist(coordinator):
     serial = begun(coordinator, 1_000)
     line = coordinator.one(f"end {serial} C")
     assert line == "0 C " + " ".join(row(coordinator, serial))
@@ -142,7 +142,7 @@ def test_an_aborted_transaction_of_many_participants_goes_as_a_committed_one(coo
     assert (line, wide(coordinator, serial)) == ("0 A", [])
 
 
-def test_what_an_earlier_release_has_registered_is_known(coordinator):
+def test_participants_registered_by_an_earlier_release_are_read(coordinator):
     """It wrote all participants into the row, and goes on to append there behind the plus sign."""
     client, keys = coordinator.client, coordinator.keys
     serial = coordinator.begin()

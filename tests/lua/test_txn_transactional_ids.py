@@ -95,7 +95,7 @@ def test_a_new_producer_fences_the_old_one_and_aborts_what_it_left_open(coordina
     assert coordinator.one(f"add_by_id pay {number} 0 {P}") == f"{FENCED} 1"
 
 
-def test_a_producer_that_says_what_it_has_gets_the_next_epoch_once(coordinator):
+def test_producer_with_its_identity_gets_the_next_epoch_once(coordinator):
     """KIP-360: the request may be repeated."""
     number, _ = begun(coordinator)
     assert coordinator.one(f"init_id pay 60000 {number} 0") == f"0 {number} 1"

@@ -61,7 +61,7 @@ def test_any_segment_comes_back_in_order(given_: list[Indexed]) -> None:
 
 
 @given(ordered, st.integers(1, 2**53), st.just(-1) | st.integers(1, 70))
-def test_any_bucket_is_cut_by_the_rule_and_its_metadata_tells_its_entries(
+def test_buckets_are_cut_by_the_rule_and_metadata_lists_their_entries(
     given_: list[Indexed], step: int, most: int
 ) -> None:
     # When rows are cut and described

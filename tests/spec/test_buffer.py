@@ -57,7 +57,7 @@ async def test_the_first_sends_of_a_transaction_wait_for_nothing_and_keep_their_
         assert await values_of(broker, "raced") == ["r"] * 10
 
 
-async def test_a_read_passes_over_what_nobody_gets_to_what_there_is(redis_url, prefix):
+async def test_read_skips_aborted_records_and_markers(redis_url, prefix):
     """TB-28: ten aborted transactions and their markers, with room for one entry in an answer."""
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
@@ -101,7 +101,7 @@ async def test_a_broker_that_starts_has_the_state_of_before_and_reads_no_history
     assert costs[0] == costs[1] < 10
 
 
-async def test_what_came_while_no_broker_ran_through_is_read_at_a_new_one_without_another_send(redis_url, prefix):
+async def test_new_broker_serves_records_written_before_its_start_without_another_produce(redis_url, prefix):
     """TB-18, TB-25: a reader waits at a broker that starts; a record that was written before is its first answer."""
     async with one(redis_url, prefix, name="before") as before:
         await before.topics.create("t")

@@ -67,7 +67,7 @@ FIRST_VERSION = {
 
 
 @pytest.mark.parametrize("names", [RELEASED, FIRST_VERSION], ids=["released", "first version"])
-async def test_a_broker_set_by_the_names_of_either_generation_does_what_they_say(redis_url, prefix, names):
+async def test_settings_of_both_pulsar_generations_take_effect(redis_url, prefix, names):
     """DD-63: what Pulsar's operators write is what this broker goes by: it seals and cuts buckets accordingly."""
     config = config_from({f"REDIS_LEDGER_{name}": value for name, value in names.items()})
     fields = [
@@ -110,7 +110,7 @@ def test_names_that_contradict_each_other_or_what_there_is_are_refused(given):
 # -- DD-64: looking and cancelling -------------------------------------------------------------------------------------
 
 
-async def test_what_waits_is_listed_by_time_and_of_ten_one_is_cancelled_and_nine_arrive(topic):
+async def test_scheduled_records_are_listed_by_time_and_all_but_a_cancelled_one_arrive(topic):
     """DD-64: over REST, some of them in a sealed bucket."""
     due = topic.in_ms(HOUR_MS)
     others = await topic.fill_buckets(1, due + 1_000)
@@ -133,7 +133,7 @@ async def test_what_waits_is_listed_by_time_and_of_ten_one_is_cancelled_and_nine
     assert await topic.values() == [*expected, *others]
 
 
-async def test_a_record_is_cancelled_or_delivered_and_who_cancels_learns_which(topic):
+async def test_cancel_or_delivery_wins_and_cancel_returns_which(topic):
     """DD-64: by id, once; a second time is no error, an unknown id and one that has fired are."""
     due = topic.in_ms(HOUR_MS)
     ids = await topic.schedule({"a": due, "b": due + 1})

@@ -40,7 +40,7 @@ def ledgers_of(segments):
 # -- DD-20: structure --------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_loaded_is_bounded_by_the_buckets_and_not_by_what_waits(redis_url, prefix):
+async def test_loaded_entries_are_bounded_by_buckets_and_not_by_pending_records(redis_url, prefix):
     """DD-20: 4 000 records instead of 5 000 000, in 10 buckets of 400 with segments of 40, and everything near enough
     to be loaded ahead.  Loaded are never more than a segment of each bucket and the open one."""
     settings: dict[str, Any] = {
@@ -178,7 +178,7 @@ async def test_a_segment_spans_less_than_the_time_step(redis_url, prefix, limit)
 # -- DD-23: snapshots --------------------------------------------------------------------------------------------------
 
 
-async def test_a_snapshot_says_of_each_segment_what_is_in_it_and_when_and_the_list_finds_it(topic):
+async def test_snapshot_metadata_describes_each_segment(topic):
     """DD-23: as it is stored: field 0 metadata, 1 to n the segments.  The bits of all bitmaps are the number of
     entries."""
     due = topic.in_ms(HOUR_MS)

@@ -24,7 +24,7 @@ async def begun(topic):
 # -- DD-01: a time, or a delay -----------------------------------------------------------------------------------------
 
 
-async def test_a_delay_passes_in_full_before_anybody_sees_the_record_and_then_it_comes_once(topic):
+async def test_delayed_record_is_delivered_once_after_its_full_delay(topic):
     """DD-01: 0.7 s instead of 5 s; the delay counts from before the call, on Redis's clock, and is kept strictly."""
     witness = Witness(topic)
     await topic.broker.subscriptions.create("t", "s")
@@ -175,7 +175,7 @@ async def test_a_delay_above_the_servers_limit_is_refused_naming_it_and_writes_n
 # -- DD-07: order ------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_not_delayed_passes_what_is_and_that_comes_in_the_order_of_its_times(topic):
+async def test_undelayed_records_overtake_delayed_ones_which_come_in_due_order(topic):
     """DD-07: ten of each, interleaved, the delayed ones with falling due times and two of one time."""
     start, expected = topic.in_ms(HOUR_MS), []
     for n in range(10):
@@ -187,7 +187,7 @@ async def test_what_is_not_delayed_passes_what_is_and_that_comes_in_the_order_of
     assert await topic.release(start + 1_000) == [f"later {n}" for _, n in sorted(expected)]
 
 
-async def test_what_is_due_is_released_in_portions_and_the_order_holds_over_all_buckets(topic):
+async def test_due_records_fire_in_chunks_and_in_order_across_buckets(topic):
     """DD-07: twenty in a sealed bucket, its segments not loaded, and ten in the open one, all interleaved by time."""
     due = topic.in_ms(HOUR_MS)
     sealed = await topic.fill(20, due, step_ms=10, name="sealed")

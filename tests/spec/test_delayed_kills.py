@@ -147,7 +147,7 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", STEPS)
-async def test_a_step_that_dies_at_any_write_is_gone_on_with_by_another_broker(redis_url, prefix, step, when):
+async def test_step_cut_at_any_write_is_continued_by_another_broker(redis_url, prefix, step, when):
     """DD-30, DD-32, DD-37: sealing, loading, merging and making again, before and after each of their writes.  Each
     record then fires once, in due order, none early, and after a sweep there is no snapshot that is not listed."""
     prepare, act, expected = STEPS[step]

@@ -29,9 +29,7 @@ async def all_listed(topic: ScheduledTopic) -> bool:
 # -- DD-27: older blocks -----------------------------------------------------------------------------------------------
 
 
-async def test_what_is_committed_after_its_block_was_sealed_waits_in_the_queue_and_survives_a_restart(
-    redis_url, prefix
-):
+async def test_records_committed_after_their_ledger_was_sealed_are_queued_and_survive_a_restart(redis_url, prefix):
     """DD-27: blocks come out of order when a transaction commits late, and when a sealed record is moved.  Such records
     go to the shared queue and into no snapshot; after a restart they are there."""
     async with scheduling(redis_url, prefix) as topic:

@@ -200,7 +200,7 @@ async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_b
     assert await scrape(topic) == {}
 
 
-async def test_what_is_due_first_and_how_late_records_came_is_told(topic):
+async def test_first_due_time_and_lateness_are_exported(topic):
     """DD-61: of what is not visible yet; every record that fired counts."""
     due = topic.in_ms(500)
     await topic.schedule({"a": due, "b": due, "c": due + HOUR_MS})

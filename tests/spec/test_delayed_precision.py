@@ -43,9 +43,7 @@ async def test_nothing_is_early_by_a_millisecond_and_nothing_is_late(topic):
     assert [dues[value] for value in await topic.values()] == order
 
 
-async def test_what_is_due_is_delivered_without_being_tracked_and_what_is_not_waits_though_a_tick_is_longer(
-    redis_url, prefix
-):
+async def test_due_records_skip_the_index_and_later_ones_wait_even_within_a_tick(redis_url, prefix):
     """DD-03: with a tick of 10 s; strict, so that one millisecond ahead is ahead.  A second is taken for it, for the
     clock goes on."""
     async with scheduling(redis_url, prefix, topic_settings={"delayed_delivery_tick_time_ms": 10_000}) as topic:
@@ -97,7 +95,7 @@ async def test_everything_comes_exactly_once_through_restarts_merges_rebuilds_an
         assert cancelled > 0
 
 
-async def test_an_entry_that_only_the_live_bits_know_is_not_skipped_for_good(topic):
+async def test_entry_in_the_live_bits_only_is_recovered(topic):
     """DD-04: the defect of Pulsar's issue 26230: it is in no sorted set and no snapshot, and its time has passed."""
     due = topic.in_ms(HOUR_MS)
     lost = (await topic.schedule({"lost": due, "other": due + 1}))["lost"].entry

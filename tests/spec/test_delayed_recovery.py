@@ -255,7 +255,7 @@ async def test_buckets_of_which_nothing_is_left_go_and_one_that_overlaps_is_kept
     assert await topic.release(due + HOUR_MS) == values[94:]
 
 
-async def test_what_is_cancelled_while_its_bucket_is_being_created_gets_into_none(topic):
+async def test_records_cancelled_during_sealing_are_in_no_bucket(topic):
     """DD-36: the creation is waited for; a bucket of which nothing is left is not listed."""
     trouble, due = Trouble(topic.broker.store), topic.in_ms(HOUR_MS)
     trouble.fails["delay/seal"] = 1

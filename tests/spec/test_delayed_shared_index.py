@@ -77,7 +77,7 @@ async def test_the_index_for_fifty_subscriptions_is_that_for_one(large, when):
 # -- DD-51: one firing for all -----------------------------------------------------------------------------------------
 
 
-async def test_a_firing_that_nobody_or_only_one_waited_for_is_seen_by_all(topic):
+async def test_fired_records_are_delivered_to_all_subscriptions(topic):
     """DD-51: three subscriptions, one of which polls when the records fall due."""
     await subscribed(topic, "a", "b", "c")
     due = topic.in_ms(500)
@@ -115,7 +115,7 @@ async def test_a_subscription_that_has_skipped_ahead_gets_nothing_of_what_fired_
 # -- DD-53: a crash between release and delivery -----------------------------------------------------------------------
 
 
-async def test_what_was_released_and_not_delivered_when_the_broker_died_is_in_the_log(redis_url, prefix):
+async def test_records_fired_before_a_kill_are_in_the_log(redis_url, prefix):
     """DD-53: A has received and acknowledged one of two, B nothing; after the kill B gets both, A the other one, and
     what was not due comes when it is."""
     async with scheduling(redis_url, prefix) as topic:

@@ -193,7 +193,7 @@ async def test_with_equal_delays_nothing_is_read_ahead_and_one_out_of_order_is_s
 # -- DD-16: what it costs ----------------------------------------------------------------------------------------------
 
 
-async def test_what_waits_is_shown_apart_from_the_backlog(topic):
+async def test_scheduled_records_are_shown_apart_from_the_backlog(topic):
     """DD-16: a backlog of three beside ten that wait, and the bytes these take."""
     await topic.broker.subscriptions.create("t", "s")
     await topic.broker.records.produce("t", records("a", "b", "c"))

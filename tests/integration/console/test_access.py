@@ -218,7 +218,7 @@ async def test_users_tokens_and_rules_are_kept_and_noted(world):
     assert (await browser.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
 
 
-async def test_who_may_write_and_not_create_makes_no_topic_by_writing(world):
+async def test_write_without_create_does_not_create_topics(world):
     for resource, name in ((Resource.TOPIC, "shop-1"), (Resource.TOPIC, "shop-2")):
         await world.allow("ada", Op.WRITE, resource, name)
     await world.allow("ada", Op.CREATE, Resource.TOPIC, "shop-2")
@@ -229,7 +229,7 @@ async def test_who_may_write_and_not_create_makes_no_topic_by_writing(world):
     assert [topic.name for topic in await world.broker.topics.list()] == ["shop-2"]
 
 
-async def test_who_may_create_on_the_cluster_makes_any_topic(world):
+async def test_create_on_the_cluster_permits_any_topic(world):
     browser = ConsoleBrowser(world.http)
     await browser.log_in(await world.token("ada"))
     assert (await browser.post("/topics/create", name="orders")).status_code == 403
@@ -238,7 +238,7 @@ async def test_who_may_create_on_the_cluster_makes_any_topic(world):
     assert (await browser.get("/topics.json")).json()["may_create"]
 
 
-async def test_what_one_may_not_describe_stands_on_no_page(world):
+async def test_undescribable_resources_are_on_no_page(world):
     """Ada may describe the groups g and s, and one of the topics that they read."""
     for topic in ("orders", "secret-payroll"):
         await world.broker.topics.create(topic)
@@ -263,7 +263,7 @@ async def test_what_one_may_not_describe_stands_on_no_page(world):
     assert [each["topic"] for each in shown] == ["orders"]
 
 
-async def test_whose_the_transaction_is_that_readers_wait_for_is_told_to_who_may_see_it(world, monkeypatch):
+async def test_owner_of_a_blocking_transaction_is_shown_only_with_permission(world, monkeypatch):
     monkeypatch.setattr(health, "HELD_MS_LOOK", 0)
     await fill(world.broker)
     [message] = await world.broker.subscriptions.receive("orders", "billing/eu", "c")

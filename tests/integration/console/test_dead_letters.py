@@ -49,7 +49,7 @@ async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
 
 
-async def test_who_may_not_write_to_the_other_topic_sets_no_rule(world):
+async def test_dead_letter_rule_requires_write_on_the_other_topic(world):
     await ready(world.broker)
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
     await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "billing")

@@ -155,7 +155,7 @@ async def test_without_its_redis_a_broker_has_a_page_that_says_so_and_tries_agai
                 redis.start()
 
 
-async def test_a_broker_that_never_reached_its_redis_says_so_in_a_page_too(prefix):
+async def test_console_shows_that_redis_was_never_reached(prefix):
     with redis_server() as redis:
         async with open_broker(redis.url, prefix, redis_timeout_ms=2_000, redis_retry_ms=1_000) as broker:
             async with client_of(broker) as http:

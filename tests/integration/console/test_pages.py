@@ -59,7 +59,7 @@ async def test_pages_are_counted_among_the_requests(browser):
     assert (counted("ok"), counted("route_not_found")) == (before[0] + 2, before[1] + 1)
 
 
-async def test_the_overview_says_who_is_held_up_and_leads_there(broker, browser):
+async def test_overview_shows_blocked_consumers_with_links(broker, browser):
     txn = await fill(broker)
     data = (await browser.get("/transaction.json?id=" + str(txn))).json()
     assert data["txn_partitions"] == [
@@ -97,7 +97,7 @@ async def _first(found: Awaitable[list[str]]) -> str:
     return (await found)[0]
 
 
-async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(prefix):
+async def test_overview_shows_redis_nearly_full_and_late_work(prefix):
     with redis_server() as server:
         async with open_broker(server.url, prefix, coordinators=2) as broker, client_of(broker) as http:
             await fill(broker)
@@ -152,7 +152,7 @@ async def test_records_are_filtered(broker, browser, query, expected):
 
 
 @pytest.mark.parametrize("query", ["offset=99", "offset=x", "partition=9"])
-async def test_a_place_that_is_not_there_is_told(broker, browser, query):
+async def test_missing_place_is_reported(broker, browser, query):
     await fill(broker)
     found = await browser.get(
         f"/topic.json?name=orders&partition=0&{query}".replace("partition=0&partition", "partition")
@@ -160,7 +160,7 @@ async def test_a_place_that_is_not_there_is_told(broker, browser, query):
     assert found.json()["note"]
 
 
-async def test_what_records_hold_is_text_and_never_markup(broker, browser):
+async def test_record_content_is_escaped(broker, browser):
     await fill(broker)
     html = (await browser.get("/topic?name=orders")).text
     assert "&lt;b&gt;one&lt;/b&gt;" in html
@@ -178,7 +178,7 @@ async def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_others(bro
 
 
 @pytest.mark.parametrize("path", ["/nope", "/topic", "/topic?name=none", "/transaction?id=x", "/topics?x=1&"])
-async def test_what_is_not_there_is_a_page_too(browser, path):
+async def test_missing_resources_have_a_page(browser, path):
     answer = await browser.get(path)
     assert answer.status_code == (200 if path.startswith("/topics") else 404 if "=" in path or "nope" in path else 400)
     assert "<h1>" in answer.text
@@ -191,7 +191,7 @@ async def test_static_files_are_those_of_the_folder(browser, name):
     assert (await browser.get(f"/static/{name}")).status_code == 404
 
 
-async def test_what_the_pages_need_is_served(browser):
+async def test_page_assets_are_served(browser):
     html = (await browser.get("")).text
     for path in re.findall(r'(?:src|href)="(/console/static/[^"]+)"', html):
         answer = await browser.http.get(f"{BASE}{path}")
@@ -261,7 +261,7 @@ async def test_a_group_is_moved_while_it_is_empty(broker, browser):
     assert "app" not in await broker.groups.names()
 
 
-async def test_what_is_scheduled_is_moved_and_cancelled(broker, browser):
+async def test_scheduled_records_are_moved_and_cancelled(broker, browser):
     await fill(broker)
     data = (await browser.get("/scheduled.json?topic=orders")).json()
     [row] = data["rows"]

@@ -92,7 +92,7 @@ async def test_a_topic_of_many_partitions_says_which_are_shown(broker, browser):
         (b"k" * 600, b"v", ("k" * KEY_CHARACTERS + "…", "v")),
     ],
 )
-async def test_nothing_is_told_from_something_empty(broker, browser, key, value, shown):
+async def test_empty_and_absent_values_are_distinguished(broker, browser, key, value, shown):
     await broker.topics.create("orders", 1)
     await broker.records.produce("orders", [NewRecord(key, value, [("h" * 600, b"w" * 600)])])
     [row] = (await browser.get(TOPIC)).json()["rows"]
@@ -103,7 +103,7 @@ async def test_nothing_is_told_from_something_empty(broker, browser, key, value,
     assert page.count('<span class="note">empty</span>') == 2 * (value == b"")
 
 
-async def test_what_turns_a_text_around_is_seen(broker, browser):
+async def test_bidirectional_controls_are_visible(broker, browser):
     await broker.topics.create("orders", 1)
     await broker.records.produce("orders", [NewRecord("\u202egnp.exe".encode(), b"a\x00b\x1b[31m\n\tc")])
     page = (await browser.get("/topic?name=orders")).text
@@ -130,7 +130,7 @@ async def test_a_topic_names_three_of_the_transactions_that_its_readers_wait_for
 @pytest.mark.parametrize(
     ("address", "part"), [("/topic?name=orders", "tail"), ("/topic?name=orders&offset=0", "tail"), ("/brokers", "live")]
 )
-async def test_what_changes_by_itself_is_refreshed(broker, browser, address, part):
+async def test_changing_parts_are_refreshed(broker, browser, address, part):
     """Of a topic the records with what stands above them."""
     await broker.topics.create("orders", 1)
     page = (await browser.get(address)).text

@@ -78,7 +78,7 @@ def test_no_rule_is_asked_for_a_super_user():
     assert not rules.allow(BOB, Op.READ, Resource.TOPIC, "orders")
 
 
-def test_what_no_rule_names_is_open_only_when_so_configured():
+def test_resources_without_rules_are_open_only_if_configured():
     rules = Rules([rule(principal="User:carol")], open_without_rule=True)
     assert rules.allow(ADA, Op.READ, Resource.TOPIC, "payments")
     assert not rules.allow(ADA, Op.READ, Resource.TOPIC, "orders"), "a rule names it, and not for ada"
@@ -97,7 +97,7 @@ def test_what_no_rule_names_is_open_only_when_so_configured():
         ([rule(op=Op.WRITE, pattern=PREFIXED, name="o"), rule(DENY, op=Op.ALL, pattern=PREFIXED, name="or")], True),
     ],
 )
-def test_whether_there_is_any_topic_that_may_be_written(rules, expected):
+def test_permission_on_some_topic_is_found(rules, expected):
     assert Rules(rules).allow_some(ADA, Op.WRITE, Resource.TOPIC) is expected
 
 
@@ -142,7 +142,7 @@ def test_rules_about_others_cost_a_decision_nothing(monkeypatch):
 
 
 @given(st.lists(_RULES, max_size=8), st.sampled_from(["a", "ab", "abd", "c"]))
-def test_who_may_do_something_to_a_topic_may_do_it_to_some_topic(rules, name):
+def test_permission_on_a_topic_implies_permission_on_any_topic(rules, name):
     compiled = Rules(rules)
     if compiled.allow(ADA, Op.WRITE, Resource.TOPIC, name):
         assert compiled.allow_some(ADA, Op.WRITE, Resource.TOPIC)
@@ -189,7 +189,7 @@ def test_filters_take_what_kafkas_would(wanted, taken):
         rule(kind=Resource.GROUP, op=Op.WRITE),
     ],
 )
-def test_impossible_rules_are_told_in_a_sentence(wrong):
+def test_impossible_rules_have_a_sentence(wrong):
     assert (flaw(wrong) or "").endswith(".")
 
 
@@ -209,6 +209,6 @@ def test_every_operation_of_a_resource_makes_a_rule():
         ),
     ],
 )
-def test_a_rule_is_one_sentence_wherever_it_is_told(given_rule, sentence):
+def test_rule_has_the_same_sentence_everywhere(given_rule, sentence):
     assert said(given_rule) == sentence
     assert facts([given_rule] * (TOLD_MAX + 1)) == {"acls": [sentence] * TOLD_MAX}

@@ -32,16 +32,16 @@ ORGANISED = (
         ((), "dn", None),
     ],
 )
-def test_a_subject_names_one_principal_or_nobody(subject, way, principal):
+def test_subject_has_one_principal_or_none(subject, way, principal):
     assert principal_of({"subject": subject}, way) == principal
 
 
 @pytest.mark.parametrize("certificate", [None, {}])
-def test_who_shows_no_certificate_is_nobody(certificate):
+def test_connection_without_certificate_is_anonymous(certificate):
     assert principal_of(certificate, "cn") is None
 
 
-def test_who_is_named_is_so_until_the_certificate_ends():
+def test_certificate_principal_is_valid_until_the_certificate_expires():
     shown = {"subject": ((("commonName", "ada"),),), "notAfter": "Nov 22 10:00:00 2026 GMT"}
     assert named_by(shown, "cn") == ("User:ada", 1_795_341_600)
     assert named_by({**shown, "subject": ()}, "cn") is None

@@ -89,7 +89,7 @@ def test_clocks_may_differ_by_half_a_minute():
     assert jwt.verify(signed(claims(exp=int(time.time()) - 25)), KEYS, EXPECTED)[0] == "User:ada"
 
 
-def test_a_key_that_is_not_known_is_told_apart_so_that_newer_ones_can_be_fetched():
+def test_unknown_key_raises_its_own_error_so_that_keys_are_fetched_again():
     with pytest.raises(jwt.UnknownKey):
         jwt.verify(signed(kid="newer"), KEYS, EXPECTED)
 
@@ -97,6 +97,6 @@ def test_a_key_that_is_not_known_is_told_apart_so_that_newer_ones_can_be_fetched
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"{}", b'{"keys": []}', b'{"keys": [{"kty": "oct", "k": "YQ"}]}', b"\xff"]
 )
-def test_what_holds_no_usable_key_is_refused(text):
+def test_files_without_a_usable_key_are_refused(text):
     with pytest.raises(InvalidRequest, match="jwt_jwks"):
         jwt.keys_of(text)

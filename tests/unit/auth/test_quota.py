@@ -27,7 +27,7 @@ def test_over_time_the_rate_is_kept_whatever_the_sizes():
         assert taken == pytest.approx(100 * 100, abs=100 + 2 * size)
 
 
-def test_what_is_not_used_is_not_saved_up():
+def test_unused_quota_does_not_accumulate():
     bucket = Bucket(10, 0.0)
     assert bucket.wait_s(1_000.0) == 0.0
     bucket.take(30, 1_000.0)

@@ -41,7 +41,7 @@ def test_another_secret_under_the_same_id_does_not_fit():
         lambda text: "x" * 10_000,
     ],
 )
-def test_what_does_not_look_like_a_token_is_none(change):
+def test_malformed_tokens_are_rejected(change):
     assert tokens.read(change(tokens.make()[0])) is None
 
 

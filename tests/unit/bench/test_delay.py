@@ -96,7 +96,7 @@ async def test_a_closed_loop_ends_with_its_time(server):
     assert produced.requests > 2
 
 
-async def test_a_batch_that_is_refused_is_no_figure(server):
+async def test_refused_batch_is_not_counted(server):
     served, _ = server
     frame = kafka.produce("t", encode([(None, b"x", (), 1)]), partition=1)
     async with kafka.connected(served, 1) as connections:
@@ -104,7 +104,7 @@ async def test_a_batch_that_is_refused_is_no_figure(server):
             await kafka.produced(connections, 1, itertools.repeat(frame, 3), 10)
 
 
-async def test_an_open_loop_ends_when_it_is_told_and_answers_what_was_due():
+async def test_open_loop_ends_on_request_and_answers_due_requests():
     # Given a server that takes 20 ms, and one connection
     async def serve(reader, writer):
         while await reader.readuntil(b"\r\n\r\n"):
@@ -134,7 +134,7 @@ def test_due_times_are_where_they_should_be():
 
 
 @pytest.mark.parametrize(("header", "distinct"), [("deliver-at", 900), ("deliver-after", 1)])
-def test_a_ready_made_batch_says_of_every_record_when_it_is_due(header, distinct):
+def test_encoded_batch_has_the_due_time_of_every_record(header, distinct):
     # Given the first of the requests that a bench makes beforehand
     (frame,) = schedule.batches(1, 4, header)
     # When it is read as a broker reads it
@@ -157,7 +157,7 @@ def test_lateness_is_that_of_each_record():
 
 
 @pytest.mark.parametrize(("value", "word"), [(0.4, "met"), (0.0, "met"), (-0.001, "missed")])
-def test_what_came_before_its_time_is_told(value, word):
+def test_early_deliveries_are_reported(value, word):
     assert figures.verdict(EARLIEST._replace(value=value)) == word
 
 

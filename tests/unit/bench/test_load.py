@@ -58,7 +58,7 @@ async def test_latency_counts_from_the_moment_due_also_while_no_connection_is_fr
     assert min(outcome.latencies_ms) < 150
 
 
-async def test_a_refusal_is_told_and_not_counted(server):
+async def test_refusal_is_raised_and_not_counted(server):
     async with connected(server, 2) as client:
         with pytest.raises(BenchFailed, match="answered 400: because"):
             await client.closed([request("POST", "/bad", b"because")] * 3, 1)

@@ -37,7 +37,7 @@ async def test_the_first_batch_of_an_answer_waits_and_others_of_it_do_without():
     assert (memory.is_short, memory.free) == (False, 60)
 
 
-async def test_what_is_larger_than_all_there_is_goes_alone():
+async def test_answer_above_the_limit_is_sent_alone():
     memory = ClientMemory(100)
     small, large = memory.lease(), memory.lease()
     assert await small.fit([60]) == 1
@@ -50,7 +50,7 @@ async def test_what_is_larger_than_all_there_is_goes_alone():
     assert memory.free == 100
 
 
-async def test_who_comes_first_is_served_first():
+async def test_first_waiter_is_served_first():
     memory = ClientMemory(100)
     holder, served = memory.lease(), []
     await holder.fit([100])
@@ -69,7 +69,7 @@ async def test_who_comes_first_is_served_first():
     assert served == [70, 20, 5]
 
 
-async def test_an_answer_does_not_wait_for_ever_and_one_who_leaves_keeps_nothing(monkeypatch):
+async def test_waiting_answer_times_out_and_a_cancelled_one_keeps_nothing(monkeypatch):
     monkeypatch.setattr(client_memory, "WAIT_S_MAX", 0.01)
     memory = ClientMemory(100)
     holder = memory.lease()
@@ -111,13 +111,13 @@ async def test_half_requests_do_not_keep_whole_ones_out_and_small_ones_are_never
     assert memory.free == 100
 
 
-async def test_what_takes_no_memory_never_waits():
+async def test_empty_answers_never_wait():
     memory = ClientMemory(100)
     await memory.lease().fit([100])
     assert await memory.lease().fit([0, 0]) == 2
 
 
-async def test_who_asks_for_little_waits_only_while_nothing_is_free():
+async def test_small_request_waits_only_while_nothing_is_free():
     memory = ClientMemory(100)
     holder = memory.lease()
     await holder.fit([100])

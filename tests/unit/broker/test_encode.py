@@ -22,7 +22,7 @@ def test_a_batch_of_the_cut_has_a_bounded_number_of_due_times():
     assert [due for _, part_dues in parts for due in part_dues or ()] == dues
 
 
-def test_what_is_due_now_goes_with_its_neighbours():
+def test_records_due_now_stay_in_one_batch():
     dues = [*range(DUES_MAX), None, None, DUES_MAX]
     assert [len(some) for some, _ in by_due_times(range(len(dues)), dues)] == [DUES_MAX + 2, 1]
 

@@ -43,7 +43,7 @@ def test_the_others_look_once_in_others_s_and_not_all_at_once():
     assert max(at_once) < 60
 
 
-def test_who_becomes_the_keeper_has_its_turn_after_own_s_at_most():
+def test_new_maintainer_has_its_turn_within_own_s():
     keeper = [False]
     turns = made(lambda number: keeper[0])
     looked(turns, 0.0)

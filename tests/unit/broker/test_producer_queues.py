@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from redis_ledger.broker.produce.producer_queues import ProducerQueues
 
 
-def test_what_waited_comes_back_in_the_order_of_arrival():
+def test_waiting_items_return_in_order_of_arrival():
     queues: ProducerQueues[str, str] = ProducerQueues(10, 100)
     queues.open("p")
     # Given a batch that arrived later and waits first: the earlier one was on its way and was refused

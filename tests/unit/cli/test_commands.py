@@ -85,7 +85,7 @@ def test_topics_are_told_to_people_and_to_programs(stub):
     assert json.loads(run("topics", "describe", "orders", "--json").out)["name"] == "orders"
 
 
-def test_how_far_history_was_offloaded_is_told_to_people(stub):
+def test_offloaded_offset_is_shown(stub):
     stub.partition_states = [
         {"partition": 0, "start_offset": 1, "cold_offset": 20, "stable_offset": 30, "end_offset": 31}
     ]
@@ -94,7 +94,7 @@ def test_how_far_history_was_offloaded_is_told_to_people(stub):
     assert ["0", "1", "20", "30", "31"] in lines
 
 
-def test_deleting_needs_a_yes_where_nobody_can_be_asked(stub):
+def test_delete_without_a_terminal_needs_yes(stub):
     refused = run("topics", "delete", "orders")
     assert (refused.code, stub.calls) == (2, [])
     assert "--yes" in refused.err

@@ -86,7 +86,7 @@ async def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path, mo
 
 
 @pytest.mark.parametrize("token", ["a b", "a\r\nx: y", "ä", "\x00"])
-def test_what_a_header_cannot_carry_is_refused_and_not_told(token):
+def test_invalid_header_value_is_refused_without_being_repeated(token):
     with pytest.raises(InvalidRequest) as refused:
         Client("http://b", token=token)
     assert token not in refused.value.detail

@@ -166,7 +166,7 @@ def test_a_signal_handler_may_close_a_consumer_in_the_middle_of_anything(stub):
             assert stub.leased == {}
 
 
-async def test_what_a_left_loop_had_in_hand_is_given_back_by_closing(stub, client):
+async def test_close_returns_the_messages_of_an_interrupted_loop(stub, client):
     consumer = client.consumer("orders", "billing", prefetch=10)
     async for message in consumer:
         assert message.id == (0, 0)

@@ -48,7 +48,7 @@ def test_times_become_milliseconds_and_are_never_rounded_down(deliver_at, delive
         (None, "PT5S", "no delay"),
     ],
 )
-def test_what_says_no_moment_is_refused(deliver_at, deliver_after, why):
+def test_invalid_timestamps_are_refused(deliver_at, deliver_after, why):
     with pytest.raises(InvalidDelay, match=why):
         delivery_of(deliver_at, deliver_after)
 

@@ -73,7 +73,7 @@ async def test_a_refused_batch_fails_its_records_and_leaves_its_sequence_to_the_
     assert values(stub) == [b"small"]
 
 
-async def test_an_error_that_nobody_waited_for_is_raised_by_close():
+async def test_unawaited_error_is_raised_by_close():
     stub = StubBroker()
     stub.fail("POST", "/records", errors.UnknownTopic("No such topic."))
     client = AsyncClient("http://b", http=stub)

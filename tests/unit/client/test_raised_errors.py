@@ -226,7 +226,7 @@ def test_no_argument_makes_another_exception_leave(owner, method):
     ],
     ids=lambda name: name,
 )
-def test_a_closed_client_says_so_and_sends_nothing(owner, method):
+def test_closed_client_raises_and_sends_nothing(owner, method):
     stub = StubBroker()
     client = Client("http://b", http=stub)
     closed = owner_of(client, owner)
@@ -245,7 +245,7 @@ def test_a_client_is_made_of_what_it_can_use_or_not_at_all(name, wrong):
         Client(**{"urls": "http://b", name: wrong})
 
 
-def test_a_redirect_carries_nothing_out_and_says_where_it_leads():
+def test_redirect_executes_nothing_and_has_its_target():
     with client_of(SERVERS["a redirect"]) as client, pytest.raises(errors.UnexpectedAnswer, match="https://elsewhere/"):
         client.topics.delete("t")
 
@@ -258,7 +258,7 @@ def test_a_change_whose_answer_cannot_be_read_may_have_been_carried_out():
             client.topics.list()
 
 
-def test_what_a_proxy_answers_while_brokers_are_away_is_unavailable():
+def test_proxy_errors_while_brokers_are_down_are_unavailable():
     with client_of(SERVERS["502 of a proxy"]) as client, pytest.raises(errors.Unavailable, match="proxy"):
         client.topics.list()
 

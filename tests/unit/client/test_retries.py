@@ -27,7 +27,7 @@ UNBELIEVED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostna
         (httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF"), Failure.NOT_SENT),
     ],
 )
-def test_a_broken_connection_tells_whether_a_broker_may_have_seen_the_request(error, failure):
+def test_connection_errors_distinguish_sent_requests_from_unsent_ones(error, failure):
     assert retries.of_connection(error) is failure
 
 
@@ -47,7 +47,7 @@ def test_a_broken_connection_tells_whether_a_broker_may_have_seen_the_request(er
         (errors.UnknownTopic(), 404, Failure.FINAL),
     ],
 )
-def test_a_problem_tells_whether_waiting_helps(error, status, failure):
+def test_problem_has_its_retriability(error, status, failure):
     assert retries.of_problem(error, status) is failure
 
 

@@ -135,7 +135,7 @@ async def test_a_record_that_waits_is_shown_with_the_bytes_it_was_given(stub, cl
     assert found.deliver_at == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=LATER_MS)
 
 
-async def test_what_waits_is_listed_page_by_page(stub, client):
+async def test_scheduled_records_are_listed_in_pages(stub, client):
     for n in range(7):
         await client.scheduled.schedule("orders", n, key="a" if n % 2 else b"\xff", deliver_at=LATER_MS - n)
     listed = [found.json() async for found in client.scheduled.list("orders", page_records=3)]
@@ -147,7 +147,7 @@ async def test_what_waits_is_listed_page_by_page(stub, client):
     assert [found.json() async for found in some] == [3, 2]
 
 
-async def test_cancelling_says_what_came_first(stub, client):
+async def test_cancel_returns_which_came_first(stub, client):
     ids = [(await client.scheduled.schedule("orders", n, deliver_at=LATER_MS)).scheduled for n in range(3)]
     stub.scheduled.delivered.add(str(ids[1]))
     await client.scheduled.cancel("orders", ids[0])

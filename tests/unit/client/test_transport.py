@@ -45,7 +45,7 @@ async def test_the_next_broker_is_asked_when_one_cannot_serve_and_is_kept_then(f
     assert brokers.asked == ["b1", "b2", "b2"]
 
 
-async def test_a_certificate_that_is_not_believed_is_told_at_once_unless_another_broker_has_a_better_one():
+async def test_untrusted_certificate_fails_at_once_unless_another_broker_has_a_trusted_one():
     def untrusted(request: httpx.Request) -> httpx.Response:
         said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1006)"
         raise httpx.ConnectError(said, request=request)
@@ -121,7 +121,7 @@ async def test_no_broker_within_the_time_is_unavailable():
         ("RemoteDisconnected: Remote end closed connection without response", "https://"),
     ],
 )
-def test_who_speaks_otherwise_than_the_broker_is_told_what_to_do(why, cure):
+def test_protocol_mismatch_errors_name_the_cure(why, cure):
     told = gave_up("GET", "/v1/topics", httpx.ConnectError(why), lost=False, timeout_ms=50)
     assert type(told) is errors.Unavailable
     assert cure in told.detail.replace(why, "")

@@ -28,7 +28,7 @@ def test_a_certificate_may_come_with_its_key_in_one_file_or_in_two(authority, tm
     assert believed(["http://127.0.0.1"], cert_file=str(both)) is True, "without TLS nothing is shown"
 
 
-def test_one_that_cannot_be_used_is_told_in_a_sentence_and_asks_for_no_password(authority, tmp_path):
+def test_unusable_key_file_is_reported_without_a_password_prompt(authority, tmp_path):
     certificate, key = map(str, authority.issue("ada"))
     other = str(authority.issue("eve")[1])
     locked = tmp_path / "locked.key"

@@ -142,7 +142,7 @@ def test_a_change_to_any_byte_is_noticed():
 
 
 @pytest.mark.parametrize("data", [b"", sealed(b""), sealed(b"\xff"), sealed(b"\x0a\x7f"), sealed(b"\x0a\x02\x08\x05")])
-def test_bytes_that_are_none_of_ours_are_refused(data):
+def test_foreign_bytes_are_refused(data):
     for decode in (decode_segment, decode_metadata):
         with pytest.raises(DamagedSnapshot):
             decode(data)

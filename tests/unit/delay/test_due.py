@@ -34,7 +34,7 @@ def test_dd_03_what_is_due_for_certain_is_due_now_and_the_rest_is_never_early(at
 @pytest.mark.parametrize(
     ("at", "after"), [(5, 5), (-1, None), (None, -1), (DUE_MAX + 1, None), (None, DUE_MAX), (1 << 80, None)]
 )
-def test_what_is_no_time_is_refused(at, after):
+def test_invalid_time_is_refused(at, after):
     with pytest.raises(InvalidDelay):
         due_of(at, after)
 

@@ -139,7 +139,7 @@ def test_nothing_is_due_after_the_year_9999():
         Recurrence.parse("0 0 L * *", times=1).done_once(),
     ],
 )
-def test_what_is_stored_reads_back(repeat):
+def test_stored_recurrence_is_read_back(repeat):
     assert Recurrence.read(repeat.stored()) == repeat
     assert Recurrence.read(repeat.stored().encode()) == repeat
 
@@ -176,6 +176,6 @@ def test_what_is_stored_reads_back(repeat):
         ("PT1H", {"timezone": "x" * 65}, "a time zone 64"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_reason(text, given, reason):
+def test_invalid_recurrences_are_refused_with_the_reason(text, given, reason):
     with pytest.raises(InvalidRepeat, match=reason):
         Recurrence.parse(text, **given)

@@ -182,7 +182,7 @@ def test_range_keeps_the_place_of_a_static_member_that_comes_back_under_another_
 
 @settings(max_examples=20)
 @given(case=existing())
-def test_the_order_in_which_members_are_told_makes_no_difference(case):
+def test_order_of_members_makes_no_difference(case):
     members, partitions = case
     turned = dict(reversed(members.items()))
     assert uniform(members, partitions) == uniform(turned, partitions)

@@ -24,7 +24,7 @@ def play():
 # -- joining -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_member_without_an_id_is_given_one_and_told_to_come_again(play):
+def test_member_without_an_id_gets_one_and_must_rejoin(play):
     ticket = play.join(name="a", is_called=True)
     assert play.answer_of(ticket) is MemberIdRequired
     assert play.answers[ticket].facts["member_id"] == "a-1"
@@ -40,7 +40,7 @@ def test_an_id_that_is_not_used_within_the_session_is_forgotten(play):
     assert play.answer_of(play.join("a-1")) is UnknownMember
 
 
-def test_the_first_member_leads_and_is_told_of_all(play):
+def test_first_member_leads_and_gets_all_members(play):
     first, second = play.join(name="a"), play.join(name="b", protocols={"range": b"of b"})
     play.run(2 * DELAY)
     assert play.answers[first].generation == play.answers[second].generation == 1
@@ -81,7 +81,7 @@ def test_without_a_delay_the_first_generation_begins_at_once():
     assert play.answers[first].generation == 1
 
 
-def test_nobody_hears_of_a_generation_that_is_not_stored(play):
+def test_generation_is_not_sent_before_it_is_stored(play):
     play.stores = False
     first = play.join()
     play.run(DELAY)
@@ -107,7 +107,7 @@ def test_generations_go_on_from_the_one_that_was_stored_last():
     ("protocol_type", "protocols"),
     [("consumer", {"sticky": b""}), ("connect", RANGE), ("", RANGE), ("consumer", {})],
 )
-def test_who_shares_no_protocol_with_the_group_is_refused(play, protocol_type, protocols):
+def test_member_without_a_common_protocol_is_refused(play, protocol_type, protocols):
     play.stable("a")
     assert play.answer_of(play.join(name="b", protocol_type=protocol_type, protocols=protocols)) is InconsistentProtocol
     assert play.group.state is State.STABLE
@@ -158,7 +158,7 @@ def test_of_a_group_that_is_too_large_the_last_to_join_again_are_left_out():
 # -- members that come again -------------------------------------------------------------------------------------------
 
 
-def test_a_follower_that_has_not_changed_is_told_where_the_group_is(play):
+def test_unchanged_follower_is_redirected_to_the_new_coordinator(play):
     _, follower = play.stable("a", "b")
     ticket = play.join(follower)
     assert play.answers[ticket].generation == 1
@@ -194,7 +194,7 @@ def test_before_the_assignment_a_member_that_lost_its_answer_gets_it_again(play)
         assert play.answers[play.join(first.member_id)] == first
 
 
-def test_who_asks_twice_is_answered_twice(play):
+def test_second_join_of_a_member_answers_the_first(play):
     one, two = play.stable("a", "b")
     first = play.join(one)
     second = play.join(one)
@@ -204,7 +204,7 @@ def test_who_asks_twice_is_answered_twice(play):
     assert play.answers[second].generation == 2
 
 
-def test_who_does_not_join_again_in_time_is_out(play):
+def test_member_that_does_not_rejoin_in_time_is_removed(play):
     one, two = play.stable("a", "b", session_ms=10 * REBALANCE)
     ticket = play.join(one)
     play.run(REBALANCE - 1)
@@ -225,7 +225,7 @@ def test_the_rebalance_waits_for_the_slowest_member(play):
     assert play.answers[slow].generation == 2
 
 
-def test_somebody_that_was_given_an_id_is_waited_for(play):
+def test_member_with_a_new_id_is_waited_for(play):
     one = play.stable("a")[0]
     play.join(name="b", is_called=True, session_ms=20_000)
     ticket = play.join(one)
@@ -236,7 +236,7 @@ def test_somebody_that_was_given_an_id_is_waited_for(play):
     assert len(play.answers[ticket].members) == 2
 
 
-def test_who_joined_last_leads_when_the_leader_has_not(play):
+def test_last_joiner_leads_if_the_leader_is_missing(play):
     leader, follower = play.stable("a", "b", session_ms=10 * REBALANCE)
     ticket = play.join(follower, protocols={"range": b"changed"})
     play.run(REBALANCE)
@@ -276,7 +276,7 @@ def test_a_sync_must_fit_the_group(play, more, error):
     assert type(answer) is error if error else answer.assignment == b"a"
 
 
-def test_a_rebalance_sends_away_who_waits_for_an_assignment(play):
+def test_rebalance_answers_members_waiting_for_an_assignment(play):
     tickets = [play.join(name=name) for name in "ab"]
     play.run(2 * DELAY)
     follower = play.answers[tickets[1]].member_id

@@ -31,7 +31,7 @@ def test_a_member_that_leaves_makes_the_others_rebalance(play):
     assert play.answers[ticket].generation == 2
 
 
-def test_a_group_that_everybody_has_left_is_empty_and_a_generation_further(play):
+def test_emptied_group_advances_its_generation(play):
     play.leave(*play.stable("a", "b"))
     play.run()
     assert play.group.state is State.EMPTY
@@ -46,7 +46,7 @@ def test_an_id_that_was_given_can_be_given_back_without_a_rebalance(play):
     assert play.group.state is State.STABLE
 
 
-def test_who_waits_and_is_taken_out_is_told_so(play):
+def test_removed_waiting_member_gets_an_error(play):
     one, two = play.stable("a", "b")
     waiting = play.join(one)
     play.leave(one)
@@ -67,7 +67,7 @@ def test_a_member_that_is_silent_for_its_session_is_out(play):
     assert two not in play.group._roster.members
 
 
-def test_who_waits_for_the_others_needs_no_heartbeat(play):
+def test_joining_member_needs_no_heartbeat(play):
     one, two = play.stable("a", "b", session_ms=REBALANCE // 3)
     ticket = play.join(one)
     for _ in range(7):
@@ -89,7 +89,7 @@ def test_a_new_member_does_not_wait_for_ever(play):
     assert play.answer_of(ticket) is UnknownMember
 
 
-def test_a_broker_that_was_held_up_puts_nobody_out(play):
+def test_stalled_broker_removes_no_member(play):
     one = play.stable("a")[0]
     play.now += 3 * SESSION
     play.group.put_off(3 * SESSION)
@@ -98,7 +98,7 @@ def test_a_broker_that_was_held_up_puts_nobody_out(play):
     assert play.group.state is State.STABLE
 
 
-def test_when_the_group_is_taken_over_everybody_that_waits_is_told(play):
+def test_takeover_of_the_group_answers_all_waiting_members(play):
     one, two = play.stable("a", "b")
     waiting = play.join(one)
     play.die()
@@ -110,7 +110,7 @@ def test_when_the_group_is_taken_over_everybody_that_waits_is_told(play):
     assert not play.group.wants_generation
 
 
-def test_a_generation_that_everybody_left_meanwhile_is_not_handed_out(play):
+def test_generation_of_an_emptied_group_is_not_sent(play):
     # Given a static member that has not come back, and another that has
     play.join(name="a", instance_id="i", session_ms=10 * REBALANCE)
     other = play.join(name="b")
@@ -184,7 +184,7 @@ def test_a_commit_is_checked_against_state_member_and_generation(state, who, gen
 
 
 @pytest.mark.parametrize("state", [EMPTY, PREPARING, COMPLETING, STABLE])
-def test_in_a_transaction_an_older_producer_commits_for_nobody_in_any_state(state):
+def test_transactional_commit_without_a_member_is_accepted_in_any_state(state):
     play, member = brought_to(state)
     assert play.group.check_commit("", None, -1, play.now, transactional=True) == -1
     if state is COMPLETING:
@@ -208,7 +208,7 @@ def test_a_reader_of_offsets_raises_the_generation_that_was_handed_out(play):
 # -- books -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_members_cost_is_counted_and_given_back(play):
+def test_member_memory_is_counted_and_released(play):
     nothing = play.group.size
     one, two = play.stable("a", "b")
     play.join(one, protocols={"range": b"x" * 5_000, "sticky": b""})

@@ -30,7 +30,7 @@ def stable_statics(play):
     return a, b
 
 
-def test_a_static_member_that_comes_back_finds_its_assignment_and_nobody_rebalances(play):
+def test_returning_static_member_keeps_its_assignment_without_a_rebalance(play):
     a, b = stable_statics(play)
     back = play.answers[play.join(instance_id="b", name="b")]
     assert back.member_id not in (a, b)

@@ -55,7 +55,7 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_share(world):
     assert world.state == "Stable"
 
 
-def test_who_leaves_frees_its_partitions_for_the_others(world):
+def test_leaving_member_frees_its_partitions(world):
     shared(world)
     assert world.send(Heartbeat("b", -1)) == HeartbeatResult("b", -1)
     assert world.state == "Assigning"
@@ -63,13 +63,13 @@ def test_who_leaves_frees_its_partitions_for_the_others(world):
     assert world.state == "Stable"
 
 
-def test_a_group_that_everybody_has_left_is_empty(world):
+def test_group_without_members_is_empty(world):
     world.join("a", "t")
     world.send(Heartbeat("a", -1))
     assert (world.state, world.group.is_empty, world.group.is_idle) == ("Empty", True, True)
 
 
-def test_an_assignment_is_told_only_when_it_is_news_or_everything_was_said(world):
+def test_assignment_is_sent_only_if_it_changed_or_after_a_full_heartbeat(world):
     world.join("a", "t")
     assert world.beat("a", 1).assigned is None
     assert world.beat("a", 1, slices(t=range(4))).assigned is None
@@ -97,7 +97,7 @@ def test_heartbeats_that_come_while_a_generation_is_stored_share_it(world):
     assert not group.wants_generation
 
 
-def test_a_member_that_leaves_while_it_waits_is_told_that_it_is_none(world):
+def test_member_that_leaves_while_it_waits_gets_unknown_member_id(world):
     group, now = world.group, world.now
     group.heartbeat(joining("a", "t"), world.topics, 1, now)
     ((_, left),) = group.heartbeat(Heartbeat("a", -1), world.topics, 2, now)
@@ -123,7 +123,7 @@ def test_partitions_that_are_added_are_noticed_at_the_next_heartbeat(world):
     assert world.beat("a", 1) == HeartbeatResult("a", 2, slices(t=range(5)))
 
 
-def test_topics_nobody_subscribes_to_change_nothing(world):
+def test_unsubscribed_topics_change_nothing(world):
     world.join("a", "t")
     world.topics = topics(t=4, other=9)
     assert world.beat("a", 1) == HeartbeatResult("a", 1, None)
@@ -171,7 +171,7 @@ def test_most_votes_choose_the_assignor():
 # -- epochs ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_lost_answer_is_repeated_to_who_comes_with_the_epoch_before_it(world):
+def test_lost_answer_is_repeated_for_the_previous_epoch(world):
     # Given a member whose answer with epoch 2 was lost
     world.join("a", "t")
     world.topics = topics(t=5)
@@ -231,13 +231,13 @@ def test_a_group_that_was_taken_over_begins_above_the_stored_generation():
 
 
 @pytest.mark.parametrize("ask", [lambda w: w.beat("x", 1), lambda w: w.send(Heartbeat("x", -1))])
-def test_who_is_no_member_is_told_so(world, ask):
+def test_non_member_gets_unknown_member_id(world, ask):
     world.join("a", "t")
     with pytest.raises(UnknownMember):
         ask(world)
 
 
-def test_a_full_group_takes_nobody_but_its_members(world):
+def test_full_group_accepts_only_its_members(world):
     for number in range(MEMBERS_MAX):
         world.join(f"m{number}", "t")
     with pytest.raises(GroupFull):

@@ -45,7 +45,7 @@ def test_a_member_cannot_commit_in_an_epoch_it_was_never_in(world, epoch):
         world.group.check_fetch("a", epoch)
 
 
-def test_a_commit_that_was_sent_before_the_member_heard_of_its_new_epoch_counts_by_that_epochs_fence(world):
+def test_commit_with_the_previous_epoch_is_fenced_by_the_new_one(world):
     shared(world)
     assert world.commit("a", 1) == 1
     with pytest.raises(StaleMember):
@@ -54,7 +54,7 @@ def test_a_commit_that_was_sent_before_the_member_heard_of_its_new_epoch_counts_
         world.group.check_fetch("a", 1)
 
 
-def test_what_a_member_sent_before_it_joined_again_does_not_count(world):
+def test_requests_from_before_a_rejoin_are_ignored(world):
     shared(world)
     world.join("a", "t")
     assert world.commit("a", 2) == 2
@@ -114,7 +114,7 @@ def test_a_heartbeat_that_can_never_work_is_refused(beat: Heartbeat, error: type
         check(beat)
 
 
-def test_a_group_says_how_it_is_doing():
+def test_group_description_has_its_state():
     world = World(t=2)
     world.send(
         Heartbeat(
@@ -141,7 +141,7 @@ def test_a_group_counts_what_its_members_cost():
     assert world.group.size == empty
 
 
-def test_a_group_that_is_given_up_tells_who_waits(world):
+def test_released_group_answers_waiting_members(world):
     world.join("a", "t")
     world.group.heartbeat(joining("b", "t"), world.topics, 7, world.now)
     gone = NotCoordinator()

@@ -28,7 +28,7 @@ def world() -> World:
 # -- static members ----------------------------------------------------------------------------------------------------
 
 
-def test_a_static_member_that_was_away_comes_back_to_its_partitions_and_nobody_notices(world):
+def test_static_member_returns_to_its_partitions_without_a_rebalance(world):
     # Given two static members that share
     world.join("a", "t", instance_id="i1")
     world.join("b", "t", instance_id="i2")
@@ -84,7 +84,7 @@ def test_an_instance_in_use_is_not_given_to_another_member(world):
     assert world.join("a", "t", instance_id="i1").assigned == slices(t=range(4))
 
 
-def test_who_lost_its_instance_is_fenced(world):
+def test_replaced_static_member_is_fenced(world):
     world.join("a", "t", instance_id="i1")
     world.send(Heartbeat("a", -2, instance_id="i1"))
     world.join("b", "t", instance_id="i1")

@@ -35,7 +35,7 @@ async def test_many_that_open_a_group_at_once_share_one_claim(coordinator, redis
     assert redis.calls == [("claim", "g")]
 
 
-async def test_a_claim_that_failed_is_made_again_by_who_comes_next(coordinator, redis):
+async def test_failed_claim_is_retried_by_the_next_request(coordinator, redis):
     redis.away = 1
     with pytest.raises(StoreUnavailable):
         await coordinator.open("g", "classic")
@@ -51,7 +51,7 @@ async def test_a_generation_is_asked_for_until_it_is_stored(coordinator, redis, 
     assert (redis.away, redis.generations["g"]) == (0, 1)
 
 
-async def test_who_waits_when_the_group_turns_out_to_be_anothers_is_told(coordinator, redis):
+async def test_waiters_get_an_error_if_another_broker_owns_the_group(coordinator, redis):
     group = await coordinator.open("g", "classic")
     redis.owners["g"] = "b2"
     with pytest.raises(NotCoordinator):
@@ -88,7 +88,7 @@ async def test_a_request_whose_connection_closes_is_withdrawn_and_one_that_was_a
     assert (await waiting).generation == 2
 
 
-async def test_what_others_own_is_dropped_and_the_rest_kept(coordinator, redis):
+async def test_groups_owned_by_others_are_dropped_and_the_rest_kept(coordinator, redis):
     mine, lost = await settled(coordinator, "mine"), await settled(coordinator, "lost")
     redis.owners["lost"] = "b2"
     redis.away = 1
@@ -101,7 +101,7 @@ async def test_what_others_own_is_dropped_and_the_rest_kept(coordinator, redis):
         lost.heartbeat("m-1", None, 1, 0)
 
 
-async def test_what_nobody_owns_is_claimed_again_unless_others_have_had_it(coordinator, redis):
+async def test_lost_claim_is_renewed_unless_another_broker_owned_the_group(coordinator, redis):
     # Given that Redis has lost two claims, and that another broker has had one of the groups and given it up
     kept, lost = await settled(coordinator, "kept"), await settled(coordinator, "lost")
     redis.owners.clear()
@@ -126,7 +126,7 @@ async def test_it_looks_after_its_groups_by_itself(coordinator, redis, monkeypat
     assert set(redis.forgotten) == {"tidy"}
 
 
-async def test_a_member_whose_session_ends_is_out_without_anybody_asking(coordinator):
+async def test_expired_member_is_removed_without_a_request(coordinator):
     group = await settled(coordinator, session_ms=30)
     while not group.is_empty:
         await asyncio.sleep(0.005)
@@ -147,7 +147,7 @@ async def test_a_broker_that_was_held_up_excuses_its_members_once(coordinator):
     assert not held.is_excused
 
 
-async def test_a_mistake_in_a_group_leaves_nobody_waiting(coordinator, monkeypatch):
+async def test_bug_in_a_group_answers_all_waiting_members(coordinator, monkeypatch):
     group = await coordinator.open("g", "classic")
     monkeypatch.setattr(group, "begin", lambda generation, now: 1 / 0)
     with pytest.raises(NotCoordinator):
@@ -160,7 +160,7 @@ async def test_a_mistake_in_a_group_leaves_nobody_waiting(coordinator, monkeypat
     assert coordinator.groups == []
 
 
-async def test_a_group_nobody_is_in_is_given_up_after_a_while(coordinator, redis, monkeypatch):
+async def test_empty_group_is_released_after_a_while(coordinator, redis, monkeypatch):
     await coordinator.open("empty", "classic")
     await settled(coordinator, "used")
     await coordinator.look_after()
@@ -191,7 +191,7 @@ async def test_a_group_with_members_keeps_its_kind(coordinator, kind, comes, err
     assert coordinator.held("g") is group
 
 
-async def test_what_all_members_cost_is_bounded_and_more_so_for_strangers(coordinator):
+async def test_member_memory_is_bounded_and_tighter_for_new_members(coordinator):
     await settled(coordinator)
     room = 50_000 - coordinator.size
     coordinator.check_room("other", room, is_known=False)
@@ -210,7 +210,7 @@ async def test_groups_themselves_are_bounded_too(coordinator):
     assert await coordinator.open("g7", "classic") is coordinator.held("g7")
 
 
-async def test_on_closing_all_are_told_and_every_group_is_released(coordinator, redis):
+async def test_close_answers_all_members_and_releases_every_group(coordinator, redis):
     one, two = await settled(coordinator, "one"), await coordinator.open("two", "classic")
     redis.away = 10**9
     waiting = asyncio.create_task(join(coordinator, two, joining()))

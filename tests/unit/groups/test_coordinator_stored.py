@@ -65,7 +65,7 @@ async def test_an_answer_waits_until_what_it_depends_on_is_stored(coordinator, r
     await after.close()
 
 
-async def test_who_waits_for_a_change_that_the_next_owner_forbids_is_sent_there(coordinator, redis):
+async def test_waiters_for_a_change_refused_by_the_next_owner_are_redirected(coordinator, redis):
     group = await settled(coordinator)
     redis.owners["g"] = "b2"
     with pytest.raises(NotCoordinator):
@@ -75,7 +75,7 @@ async def test_who_waits_for_a_change_that_the_next_owner_forbids_is_sent_there(
 
 
 @pytest.mark.parametrize("ends", ["it closes", "another broker takes over"])
-async def test_who_waits_for_a_change_that_is_not_stored_is_answered_when_the_group_goes(coordinator, redis, ends):
+async def test_waiters_for_an_unstored_change_are_answered_when_the_group_is_released(coordinator, redis, ends):
     group = await coordinator.open("g", "classic")
     joined = await join(coordinator, group, joining())
     # Given an assignment that Redis has not answered yet

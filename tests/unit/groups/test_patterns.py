@@ -93,7 +93,7 @@ def test_it_reads_re2s_syntax(text, matching, others):
         "((a{100}){100}){100}", "(((){1000}){1000}){1000}", "(ab|bc|cd|de){1000}",
     ],
 )  # fmt: skip
-def test_what_re2_would_refuse_or_is_too_large_is_refused(text):
+def test_patterns_invalid_in_re2_or_too_large_are_refused(text):
     with pytest.raises(InvalidRegex):
         Pattern(text)
 

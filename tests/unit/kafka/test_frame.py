@@ -52,14 +52,14 @@ def test_a_header_that_cannot_be_read_is_a_bad_frame(text):
         header_of(text)
 
 
-def test_an_unknown_api_is_told_with_what_the_header_said():
+def test_unknown_api_error_has_the_header_fields():
     with pytest.raises(UnknownApi, match="there is no API 999") as told:
         header_of("03e7 0002 00000007 0001 61")
     assert (told.value.api_key, told.value.version, told.value.correlation_id, told.value.client_id) == (999, 2, 7, "a")
 
 
 @pytest.mark.parametrize("version", ["0005", "7fff", "ffff"])
-def test_an_unknown_version_is_told_with_the_correlation_id_that_its_answer_needs(version):
+def test_unknown_version_error_has_the_correlation_id(version):
     # The layout of the rest is unknown, so it is not read
     with pytest.raises(UnknownVersion, match=r"ApiVersions has no version .*, only 0 to 4") as told:
         header_of(f"0012 {version} 00000007 0001 61 ffffffff")

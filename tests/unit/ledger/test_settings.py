@@ -54,12 +54,12 @@ def test_every_setting_has_a_value_but_those_that_may_be_unset():
 @pytest.mark.parametrize(
     "own", [{"x": 1}, {DELAYED: 2}, {DELAYED: -1}, {"delayed_delivery_tick_time_ms": 60_001}, {"retention_ms": -2}]
 )
-def test_what_no_topic_can_have_is_refused_by_name(own):
+def test_invalid_topic_settings_are_refused_by_name(own):
     with pytest.raises(InvalidRequest, match=next(iter(own))):
         check(own)
 
 
-def test_what_a_caller_reads_is_stored_as_the_same_numbers_again():
+def test_numbers_read_by_a_caller_are_stored_unchanged():
     kept = {"retention_ms": 5, "retention_acknowledged": 1, DELAYED: 0, "compression_type": 3, "min_insync_replicas": 2}
     read: dict[str, int | bool | str] = {
         "retention_ms": 5, "retention_acknowledged": True, DELAYED: False, "compression_type": "lz4",

@@ -46,7 +46,7 @@ def test_as_many_as_fit_are_found_and_the_first_however_large():
     assert bases(tail, 0, bytes_max=1) == [0]
 
 
-def test_what_was_read_continues_the_tail_or_replaces_it_at_the_logs_end():
+def test_reads_extend_or_replace_the_tail_cache():
     tail = Tails(1 << 20).open()
     tail.add(entry(10), b"x")
     tail.learn([entry(9), entry(10), entry(11)], [b"a", b"b", b"c"], 12)

@@ -230,7 +230,7 @@ def test_a_file_that_is_not_there_is_unavailable_and_not_empty(home):
         read(home, segment)
 
 
-def test_a_damaged_byte_anywhere_is_told_or_harmless(home):
+def test_damaged_byte_is_detected_or_harmless(home):
     rows = [Row(i, i, b"k%d" % i, random.Random(i).randbytes(50), []) for i in range(500)]
     segment = write(home, rows)
     whole = Path(home.path(FILE)).read_bytes()

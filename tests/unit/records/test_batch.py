@@ -30,7 +30,7 @@ def judge(data: bytes, batch_bytes_max: int = 1 << 20) -> None:
     check(read_header(data), memoryview(data), batch_bytes_max=batch_bytes_max)
 
 
-def test_a_header_tells_every_field_of_the_batch() -> None:
+def test_header_has_every_field_of_the_batch() -> None:
     # Given a batch of three records placed at offset 100 in epoch 4
     header = read_header(b"??" + place(BATCH, 100, 4), 2)
     # Then each field is where the byte table says

@@ -55,7 +55,7 @@ def test_a_value_that_unpacks_to_too_much_is_refused():
         decode(value_bomb(40 << 20))
 
 
-def test_what_says_that_it_has_more_headers_than_bytes_is_damaged():
+def test_more_headers_than_bytes_are_damage():
     for said in (5_000_000, (1 << 31) - 1, (1 << 62) - 1):
         with pytest.raises(CorruptBatch):
             decode(batch(record(None, b"x" * 200_000, b"", said)))
@@ -115,7 +115,7 @@ async def test_decoding_in_turns_reads_the_same_and_spends_the_budget():
     assert await paced.decode(data, budget, 5, 9) == decode_range(data, 5, 9)
 
 
-async def test_what_is_refused_is_spent_too():
+async def test_refused_batches_are_charged():
     budget = Budget(DEFAULT, 100 << 20)
     for _ in range(3):
         with pytest.raises(TooLargeToDecode):

@@ -100,7 +100,7 @@ async def test_one_that_holds_some_is_cut_at_once_and_does_not_wait():
         (batch(record(None, b"x" * 600_000, b"", 5_000_000)), CorruptBatch),
     ],
 )
-async def test_what_cannot_be_read_holds_nothing(data, error):
+async def test_undecodable_batches_hold_no_memory(data, error):
     memory = DecodingMemory(64 * MB)
     budget = Budget(DEFAULT if error is TooLargeToDecode and len(data) > 5 * MB else LIMITS, 64 * MB, memory)
     with pytest.raises(error):
@@ -108,7 +108,7 @@ async def test_what_cannot_be_read_holds_nothing(data, error):
     assert (budget.held, memory.taken) == (0, 0)
 
 
-async def test_what_is_read_slice_by_slice_is_held_until_the_last_one():
+async def test_sliced_batch_stays_in_memory_until_its_last_slice():
     memory = DecodingMemory(8 * MB)
     budget = Budget(LIMITS, 64 * MB, memory)
     held = [

@@ -61,7 +61,7 @@ def test_a_fraction_of_a_millisecond_is_rounded_up_so_that_nothing_is_early():
         b"253402300800000", b"1767225600000000", b"9" * 5_000, b"0001-01-01T00:00:00+23:59", b"PT5S",
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_refused_by_the_name_of_its_header(value):
+def test_invalid_time_header_is_refused_by_name(value):
     with pytest.raises(InvalidDelay, match=r"^The header deliver-at ") as refused:
         at_ms(value)
     assert len(refused.value.detail) < 200
@@ -75,7 +75,7 @@ def test_what_is_no_time_is_refused_by_the_name_of_its_header(value):
         b"2026-01-01T00:00:00Z", b"PT\xc2\xb2S",
     ],
 )  # fmt: skip
-def test_what_is_no_duration_is_refused_by_the_name_of_its_header(value):
+def test_invalid_duration_header_is_refused_by_name(value):
     with pytest.raises(InvalidDelay, match=r"^The header deliver-after ") as refused:
         after_ms(value)
     assert len(refused.value.detail) < 200

@@ -89,7 +89,7 @@ def test_a_batch_of_one_due_time_stays_as_it_is_but_for_its_producer(compression
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_what_is_due_now_keeps_its_producer_and_what_is_due_later_has_none(transactional):
+def test_only_records_due_now_keep_their_producer_id(transactional):
     data = encode(rows([], at(SOON), []), producer_id=7, epoch=1, sequence=3, transactional=transactional)
     split = cut(data)
     now, later = read_header(split.now.payload), read_header(split.later[0].payload)
@@ -106,7 +106,7 @@ def test_cut_out_batches_are_byte_for_byte_what_an_encoder_makes(value_bytes):
     assert [each.payload for each in split.later] == [encode(given[:2]), encode(given[2:4]), encode(given[4:])]
 
 
-def test_records_and_newest_timestamps_are_told():
+def test_record_counts_and_newest_timestamps_are_returned():
     given = [(None, b"", at(SOON), TIME_MS + 5), (None, b"", at(SOON), TIME_MS), (None, b"", [], TIME_MS + 9)]
     split = cut(encode(given))
     assert split.now[1:] == (1, TIME_MS + 9)
@@ -121,7 +121,7 @@ def test_a_timestamp_beyond_what_scripts_can_compare_stays_in_the_record_only():
 
 
 @pytest.mark.parametrize("compression", range(1, 5))
-def test_what_was_packed_is_packed_again_where_that_saves_something(compression):
+def test_compressed_records_are_recompressed_if_that_saves_bytes(compression):
     given = rows(*[at(SOON)] * 40, at(LATE))
     split = cut(encode(given, compression=compression))
     many, one = (read_header(each.payload) for each in split.later)
@@ -153,7 +153,7 @@ def test_a_record_with_both_headers_is_refused():
         parted(encode(rows([*after(5), *at(SOON)])))
 
 
-def test_what_the_rule_refuses_is_refused():
+def test_refusals_of_the_rule_are_raised():
     def rule(at_ms, after_ms):
         raise DelayTooLong("too long")
 

@@ -32,7 +32,7 @@ def program(*notes: tuple[str, str], code: int) -> Step:
     return Step("step", [sys.executable, "-c", "\n".join(["from scripts import left_out", *lines, f"exit({code})"])])
 
 
-def test_a_step_that_leaves_something_out_says_so_in_the_table(capfd):
+def test_step_with_omissions_is_marked_in_the_table(capfd):
     result = run(program(("java", "mvn is not on PATH"), ("franz-go", "go is not on PATH"), code=0))
     assert result[:2] == ("step", OK)
     assert result.notes == ["java: mvn is not on PATH", "franz-go: go is not on PATH"]

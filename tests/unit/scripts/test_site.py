@@ -54,5 +54,5 @@ def test_anchors_of_the_site_are_those_that_the_tidy_test_checks(heading):
         ('<link rel="canonical" href="https://example.com/">', []),
     ],
 )
-def test_what_a_page_loads_from_another_server_is_found(html, expected):
+def test_page_resources_from_other_servers_are_detected(html, expected):
     assert site.loaded_elsewhere(html) == expected

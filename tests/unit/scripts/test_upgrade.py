@@ -52,7 +52,7 @@ def test_a_commit_that_is_nowhere_is_named(clone):
         upgrade.commit_of(NOWHERE)
 
 
-def test_a_shallow_clone_is_told_how_to_become_whole(clone, tmp_path, monkeypatch):
+def test_shallow_clone_error_names_unshallow(clone, tmp_path, monkeypatch):
     first = git(clone, "rev-parse", "HEAD~1")
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{clone}", "shallow")
     monkeypatch.setattr(upgrade, "ROOT", tmp_path / "shallow")
@@ -60,7 +60,7 @@ def test_a_shallow_clone_is_told_how_to_become_whole(clone, tmp_path, monkeypatc
         upgrade.commit_of(first)
 
 
-def test_what_is_no_clone_has_no_history(tmp_path, monkeypatch, capsys):
+def test_folder_that_is_not_a_clone_has_no_history(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(upgrade, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["upgrade.py"])
     assert upgrade.main() == 1

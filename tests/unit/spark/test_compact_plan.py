@@ -84,7 +84,7 @@ def name(id: str, first: int = 0) -> str:
     return f"{FOLDER}{first:020d}-{100:020d}-{id}.parquet"
 
 
-def test_orphans_are_files_that_nothing_names_by_who_may_still_need_them():
+def test_orphans_are_unreferenced_files_no_reader_needs():
     offloaded, compacted = name("c07d5e"), name("compacted16")
     unfinished = f"{FOLDER}_tmp-ab12-{0:020d}-{100:020d}-compacted16"
     elsewhere = f"{FOLDER}_tmp-ab12-{0:020d}-{100:020d}-c07d5e"

@@ -82,7 +82,7 @@ args = st.lists(
 
 @settings(max_examples=50)
 @given(st.lists(args, min_size=1, max_size=3))
-def test_what_is_packed_is_read_back_and_large_arguments_are_not_copied(commands):
+def test_encoded_commands_are_decoded_and_large_arguments_are_not_copied(commands):
     frame = concat([pack(command) for command in commands])
     pieces = [frame] if isinstance(frame, bytes) else frame
     # A request is an array of strings, so a reply parser can read it.

@@ -54,7 +54,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_is_added_in_one_tick_leaves_in_one_call():
+async def test_items_added_in_one_tick_share_a_call():
     other = Other()
     other.add("abc")
     assert (other.sent, len(other.group), other.group.is_idle) == ([], 3, False)
@@ -64,7 +64,7 @@ async def test_what_is_added_in_one_tick_leaves_in_one_call():
     assert (other.settled, other.group.is_idle) == ([["a", "b", "c"]], True)
 
 
-async def test_what_arrives_while_a_call_is_in_flight_leaves_together_in_the_next():
+async def test_items_added_during_a_call_share_the_next_call():
     other = Other()
     other.add("a")
     await turn()
@@ -97,7 +97,7 @@ async def test_a_call_keeps_to_its_thresholds_and_to_the_order(limits, size, bat
     assert other.batches == batches
 
 
-async def test_a_failure_is_told_to_the_items_of_its_call_only():
+async def test_failure_reaches_only_the_items_of_its_call():
     """BW-12"""
     other = Other(items_max=2)
     other.add("abcd")
@@ -108,7 +108,7 @@ async def test_a_failure_is_told_to_the_items_of_its_call_only():
     assert (other.settled, other.errors) == ([["a", "b"], ["c", "d"]], [lost, None])
 
 
-async def test_a_call_that_cannot_be_started_is_told_like_one_that_failed():
+async def test_call_that_cannot_start_fails_like_a_failed_call():
     other = Other()
     other.refuses = ValueError("no")
     other.add("ab")
@@ -120,7 +120,7 @@ async def test_a_call_that_cannot_be_started_is_told_like_one_that_failed():
     assert other.batches == ["c"]
 
 
-async def test_what_was_not_taken_goes_out_again_before_all_others():
+async def test_items_put_back_are_sent_first():
     other = Other(items_max=3)
     other.add("abc")
     await turn()
@@ -241,7 +241,7 @@ async def test_calls_of_few_items_go_side_by_side_and_large_ones_in_turn():
     assert others[2].batches == ["efghi"]
 
 
-async def test_who_waited_leaves_before_the_callers_of_the_last_call_are_told():
+async def test_waiting_items_are_sent_before_callers_resume():
     turnstile = Turnstile(1)
     first, second = (Other(turnstile=lambda: turnstile) for _ in range(2))
     seen: list[list[str]] = []
@@ -299,7 +299,7 @@ async def test_nothing_overtakes_what_is_put_back():
     assert other.batches == ["ab", "ab", "cd"]
 
 
-async def test_when_the_other_side_is_away_those_who_wait_are_told_at_once():
+async def test_waiters_fail_at_once_if_the_other_side_is_down():
     # Given a call under way, others waiting in its group, and other groups waiting at the turnstile
     turnstile = Turnstile(1)
     first, second, third = (Other(items_max=2, turnstile=lambda: turnstile) for _ in range(3))

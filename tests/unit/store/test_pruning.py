@@ -26,11 +26,11 @@ def kept(source: str) -> list[str]:
         'local G = { "a", { x = 1 } } -- a comment',
     ],
 )
-def test_what_nothing_names_is_left_out(unused):
+def test_unused_definitions_are_pruned(unused):
     assert kept(f"#!lua\n{unused}\nreturn 1") == ["#!lua", "return 1"]
 
 
-def test_what_a_statement_reaches_through_other_functions_is_kept():
+def test_functions_used_indirectly_are_kept():
     source = "local LIMIT = 2\nlocal function f() return LIMIT end\nlocal function g() return f() end\nreturn g()"
     assert kept(source) == source.splitlines()
 

@@ -69,7 +69,7 @@ def test_the_flags_stay_the_very_first_line(lua):
         ({"a": '--- @include "include/x"', "include__x": "#!lua\nreturn 1"}, "must not start with #!"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(lua, files, complaint):
+def test_error_has_its_position(lua, files, complaint):
     with pytest.raises(ScriptBroken, match=complaint.replace(".", r"\.")):
         expand(lua(**files), "a")
 

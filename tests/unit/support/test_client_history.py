@@ -50,7 +50,7 @@ def test_a_good_history_has_no_flaw_whatever_became_of_what_was_not_answered():
         ({0: [*GOOD[0], (4, "c-0")], 1: GOOD[1]}, "1 from nowhere: c-0"),
     ],
 )
-def test_what_is_wrong_with_a_log_is_said(log, flaw):
+def test_flaws_of_a_log_are_reported(log, flaw):
     assert any(flaw in each for each in told().flaws("t", log))
 
 
@@ -83,7 +83,7 @@ ALL = got(*[(partition, offset, value) for partition, rows in GOOD.items() for o
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_what_a_reader_got_is_said(more, flaw):
+def test_flaws_of_a_reader_history_are_reported(more, flaw):
     flaws = told(*more).reader_flaws("t", "g", GOOD)
     assert len(flaws) == (1 if flaw else 0)
     assert all(flaw in each for each in flaws)

@@ -26,7 +26,7 @@ def stream():
     logs.configure("warning")
 
 
-def test_a_line_tells_what_is_known_of_the_request_under_way_but_never_in_place_of_what_was_said(stream):
+def test_log_line_has_request_fields_without_overwriting_its_own(stream):
     logs.current_request.set(Commit())
     logs.get().warning("slow", txn="5-1", took_ms=20)
     line = json.loads(stream.getvalue())
@@ -51,7 +51,7 @@ def test_text_is_for_people_and_has_the_same_fields():
     logs.configure("warning")
 
 
-def test_what_libraries_log_is_a_line_like_all_others(stream):
+def test_library_logs_are_formatted_like_others(stream):
     logs.configure("info", stream, whole_process=True)
     try:
         logging.getLogger("redis_ledger.store").error("Redis at %s is gone", "redis://:hunter22@db:6379")
@@ -75,7 +75,7 @@ def test_what_libraries_log_is_a_line_like_all_others(stream):
         ("the secret of a good day", "the secret of a good day"),
     ],
 )
-def test_what_looks_like_a_secret_is_blotted_out(text, shown):
+def test_secrets_are_redacted(text, shown):
     assert logs.without_secrets(text) == shown
 
 
@@ -89,7 +89,7 @@ def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream)
     assert json.loads(stream.getvalue())["took_ms"] == 3
 
 
-def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_unsaid(stream, monkeypatch):
+def test_flood_of_one_event_logs_one_line_a_second_with_a_count(stream, monkeypatch):
     now = [100.0]
     monkeypatch.setattr("redis_ledger.telemetry.logs.time.monotonic", lambda: now[0])
     seldom = logs.RateLimitedLog()
@@ -104,7 +104,7 @@ def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_
     ]  # fmt: skip
 
 
-def test_what_failed_for_a_known_reason_is_told_in_one_sentence_and_a_mistake_of_ours_with_its_trace(stream):
+def test_known_failures_log_one_sentence_and_bugs_log_a_trace(stream):
     logs.RateLimitedLog().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
     logs.RateLimitedLog().failed("not done yet", ValueError("what is this"), topic="t")
     known, ours = (json.loads(line) for line in stream.getvalue().splitlines())

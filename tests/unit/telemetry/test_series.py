@@ -19,7 +19,7 @@ def read(text: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_what_is_put_is_read_again_by_prometheus_own_parser_whatever_a_label_holds():
+def test_exposition_is_parsed_by_prometheus_for_any_label():
     family = Family("lag", "gauge", "Records.", ("topic", "group"))
     family.put([(("t", 'a"b\\c\nd'), 3), (("t", "plain"), 0.5)])
     assert read(family.text()) == {("lag", "t", 'a"b\\c\nd'): 3, ("lag", "t", "plain"): 0.5}
@@ -96,7 +96,7 @@ PLACE = PartitionOffsets("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=5
         ((b"kafka", b"0", b"0", b"0", b"-1", None), None),  # nothing is committed here
     ],
 )
-def test_what_a_cursor_still_has_to_get(row, expected):
+def test_lag_of_a_cursor(row, expected):
     assert parse_cursor(row, PLACE) == expected
 
 

@@ -221,7 +221,7 @@ async def poll(front: FastPath, gone: asyncio.Event) -> list[dict[str, Any]]:
     return sent
 
 
-async def test_a_caller_who_leaves_ends_the_wait():
+async def test_cancellation_ends_the_wait():
     broker: Any = FakeBroker()
     gone = asyncio.Event()
     waiting = asyncio.create_task(poll(create_app(broker), gone))

@@ -49,7 +49,7 @@ def test_a_principal_is_named_once_it_is_known():
     assert asked("fetch", {"topic": "t"}, principal="User:ANONYMOUS") == {"topic": "t"}
 
 
-def test_a_kafka_request_names_its_api_its_client_and_who_has_logged_in():
+def test_kafka_request_log_has_api_client_and_principal():
     peer = Peer("10.0.0.7", principal="User:ada")
     broker: Any = None
     request = in_flight.summary(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))

@@ -14,7 +14,7 @@ def properties(tmp_path, text):
     return path
 
 
-def test_an_address_is_enough_for_a_kafka_that_asks_nobody():
+def test_kafka_without_authentication_needs_only_an_address():
     found = connection("kafka://a:9092,b:9093", "--from", None)
     assert found == {"bootstrap_servers": "a:9092,b:9093", "security_protocol": "PLAINTEXT"}
 
