@@ -1,7 +1,7 @@
-"""What the command `redis-ledger` runs first.
+"""The entry point of the command `redis-ledger`.
 
-A container's health check runs `redis-ledger health` every few seconds; it is answered without loading what reads
-command lines.  Everything else goes on to `redis_ledger.app.cli.main`, and so does `health` with options.
+A container's health check runs `redis-ledger health` every few seconds, so `health` without options runs without
+loading the command line parser.  All other commands run in `redis_ledger.app.cli.main`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`redis-ledger demo`: exactly once on real data, with kill -9 all along."""
+"""`redis-ledger demo`: exactly-once processing of real data while processes are killed with `kill -9`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redis_ledger.app.tools.demo.processes import DemoFailed
 
 
 class Shown(run.Progress):
-    """A bar on the terminal, and a line for every kill."""
+    """A progress bar on the terminal, and a line for each kill."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -44,19 +44,19 @@ class Shown(run.Progress):
 def demo(
     records: Annotated[int, typer.Option(min=1, max=20_000, help="Flights to process.")] = 20_000,
     workers: Annotated[int, typer.Option(min=1, max=16)] = 2,
-    rounds: Annotated[int, typer.Option(min=0, max=20, help="How often each process is killed while it works.")] = 3,
+    rounds: Annotated[int, typer.Option(min=0, max=20, help="Number of kills of each process.")] = 3,
     sabotage: Annotated[
         Literal["none", "duplicate", "lose"],
-        typer.Option(help="Make a worker break a promise; the check must notice, and the demo fail."),
+        typer.Option(help="Make a worker break a promise; the check must detect it."),
     ] = "none",
-    json_: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else, on stdout.")] = False,
-    keep: Annotated[bool, typer.Option(help="Keep data and logs, and say where.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
+    keep: Annotated[bool, typer.Option(help="Keep data and logs and print their path.")] = False,
 ) -> None:
     """Process flights exactly once while processes are killed.
 
-    Broker, worker and Redis are killed by kill -9 all along; then every record is counted.
+    Broker, worker and Redis are repeatedly killed with kill -9; then every record is checked.
 
-    Exit code 0: every promise was kept.  1: one was broken, or the demo could not be carried out.
+    Exit code 0: every promise was kept.  1: one was broken, or the demo could not run.
     """
     settings = run.Settings(records=records, workers=workers, rounds=rounds, sabotage=sabotage)
     home = Path(tempfile.mkdtemp(prefix="redis-ledger-demo-"))

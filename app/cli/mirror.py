@@ -1,4 +1,4 @@
-"""`redis-ledger mirror`: carry topics of a Kafka over, exactly once, with the offsets of consumer groups."""
+"""`redis-ledger mirror`: copies topics and consumer group offsets from Kafka, exactly once."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}\Z")
 
 
 def mirror(
-    source: Annotated[str, typer.Option("--from", metavar="kafka://HOST:PORT", help="The Kafka to read.")],
+    source: Annotated[str, typer.Option("--from", metavar="kafka://HOST:PORT", help="The source Kafka cluster.")],
     target: Annotated[
-        str, typer.Option("--to", metavar="kafka://HOST:PORT", help="A broker of redis-ledger, at its Kafka port.")
+        str, typer.Option("--to", metavar="kafka://HOST:PORT", help="The Kafka listener of a redis-ledger broker.")
     ] = "kafka://127.0.0.1:9092",
-    topics: Annotated[str, typer.Option(metavar="REGEX", help="Topics to carry, by their whole name.")] = ".*",
-    groups: Annotated[
-        str, typer.Option(metavar="REGEX", help="Groups whose offsets are carried; an empty text for none.")
-    ] = ".*",
-    name: Annotated[str, typer.Option(help="Which mirror this is: it goes on where one of that name stood.")] = "kafka",
-    once: Annotated[bool, typer.Option("--once", help="End when all that is there now has been carried.")] = False,
+    topics: Annotated[str, typer.Option(metavar="REGEX", help="Topics to copy; matches the whole name.")] = ".*",
+    groups: Annotated[str, typer.Option(metavar="REGEX", help="Groups whose offsets are copied; empty: none.")] = ".*",
+    name: Annotated[
+        str, typer.Option(help="Name of the mirror; it continues where a mirror of this name stopped.")
+    ] = "kafka",
+    once: Annotated[
+        bool, typer.Option("--once", help="Exit when all records that exist at the start are copied.")
+    ] = False,
     source_properties: Annotated[
         Path | None, typer.Option("--from-properties", help="File with security.protocol, sasl.username and so on.")
     ] = None,
@@ -39,14 +41,15 @@ def mirror(
 ) -> None:
     """Copy topics and groups from Kafka, exactly once.
 
-    Run it until producers and consumers have moved. Killed and run again it goes on; nothing is doubled.
+    Run it until producers and consumers have moved. An interrupted mirror continues where it stopped, without
+    duplicates.
     """
     with reporting(False):
         from redis_ledger.app.tools.mirror.endpoint import connection
         from redis_ledger.app.tools.mirror.run import MirrorOptions
 
         if not NAME.match(name):
-            raise Refusal(f"--name {name!r} has characters that a topic's name cannot have.")
+            raise Refusal(f"--name {name!r} contains characters that are not allowed in topic names.")
         wanted = MirrorOptions(
             name,
             connection(source, "--from", source_properties),
@@ -71,7 +74,7 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, Pace
 
     assert isinstance(wanted, MirrorOptions)
-    logging.getLogger("aiokafka").propagate = False  # what matters is told below, in a sentence
+    logging.getLogger("aiokafka").propagate = False  # errors are printed below
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     told, due = Pace(TOLD_EVERY_S), Pace(GROUPS_EVERY_S)
 
@@ -89,9 +92,9 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     async def follow(progress: Progress) -> None:
         for group, outcome in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
             if isinstance(outcome, int):
-                typer.echo(f"group {group}: offsets of {counted(outcome, 'partition')} carried", err=True)
+                typer.echo(f"group {group}: offsets of {counted(outcome, 'partition')} copied", err=True)
             else:
-                typer.echo(f"group {group}: not carried ({outcome})", err=True)
+                typer.echo(f"group {group}: not copied ({outcome})", err=True)
 
     runner = Mirror(wanted, tell)
     try:
@@ -99,9 +102,9 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
         if groups.pattern:
             await follow(progress)
     except ProducerFenced:
-        raise Refusal(f"Another mirror named {wanted.name!r} has taken over; this one stops.") from None
+        raise Refusal(f"Another mirror named {wanted.name!r} fenced this one.") from None
     except KafkaError as error:
-        raise Refusal(f"The mirror stopped ({error}). What was carried is kept; run it again to go on.") from None
+        raise Refusal(f"The mirror stopped ({error}). Copied records are kept; run it again to continue.") from None
     if progress.missed:
-        typer.echo(f"{counted(progress.missed, 'offset')} of the source had gone before they were carried", err=True)
-    typer.echo(f"carried {carried(progress)}")
+        typer.echo(f"{counted(progress.missed, 'offset')} of the source were trimmed before they were copied", err=True)
+    typer.echo(f"copied {carried(progress)}")

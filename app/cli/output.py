@@ -134,9 +134,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def timed(deliver_at: str | None, deliver_after: str | None) -> tuple[int | None, int | None]:
-    """Both options in milliseconds.  Raises Refusal."""
+    """Returns both options in milliseconds.  Raises Refusal."""
     if deliver_at is not None and deliver_after is not None:
-        raise Refusal("--deliver-at and --deliver-after do not go together; give one of them.")
+        raise Refusal("--deliver-at and --deliver-after cannot be combined; give one of them.")
     return moment(deliver_at, "--deliver-at"), (
         None if deliver_after is None else duration_ms(deliver_after, "--deliver-after", Refusal)
     )

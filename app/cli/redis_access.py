@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class RedisAccess(NamedTuple):
-    """What there is to administer."""
+    """Access to the state that the commands administer."""
 
     users: ScramCredentials
     security: Security
@@ -58,7 +58,7 @@ class RedisAccess(NamedTuple):
 
 
 def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str | None, settings: list[str] | None) -> T:
-    """Raises Refusal, and what the act raises."""
+    """Raises Refusal and the errors of `act`."""
     logs.configure("error")
 
     async def work() -> T:

@@ -74,7 +74,7 @@ async def _import(
                         f"An entry has no field {error.args[0].decode()!r}; those before it are imported."
                     ) from None
                 if groups:
-                    found, groups = await stream.groups(), False  # once: from here on they are the topic's
+                    found, groups = await stream.groups(), False  # only once
                     await carry_groups(client, topic, name, found)
                     for group in found:
                         typer.echo(f"group {group}: a subscription of that name", err=True)

@@ -1,7 +1,7 @@
-"""Who the commands are to a broker that asks: REDIS_LEDGER_TOKEN, or the file that --token-file names.
+"""Authentication of the commands: REDIS_LEDGER_TOKEN, or the file given by --token-file.
 
-A token is never an argument itself: everybody on the machine could read it there.  The option is added to every command
-that has --url, so that none can be forgotten.
+A token is never an argument: other users of the machine can see arguments.  The option is added to every command that
+has --url.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _file: ContextVar[str | None] = ContextVar("token file", default=None)
 
 
 def add_to(command: Any) -> None:
-    """To a command, or to each of a group's."""
+    """Adds the option to a command, or to each command of a group."""
     for each in getattr(command, "commands", {}).values():
         add_to(each)
     if any(param.name == "url" for param in command.params):
@@ -26,7 +26,7 @@ def add_to(command: Any) -> None:
 
 
 def file() -> str | None:
-    """The file that was named, which holds a token; None: none was.  Raises Refusal."""
+    """The path of the token file; None if the option is not set.  Raises Refusal for a file without a token."""
     from redis_ledger.client import bearer
 
     path = _file.get()
@@ -53,11 +53,11 @@ def _shape(
             show_envvar=False,
             callback=_note,
             expose_value=False,
-            help="A file with the token to show; else that of REDIS_LEDGER_TOKEN is shown, if there is one.",
+            help="File with the API token; default: REDIS_LEDGER_TOKEN, if set.",
         ),
     ] = None,
 ) -> None:
-    """A command that has nothing but this option."""
+    """A command with this option only."""
 
 
 def _option() -> Any:

@@ -1,4 +1,5 @@
-"""`redis-ledger tokens`: create, list and revoke API tokens.  Talks to Redis itself, so it makes the first one, too."""
+"""`redis-ledger tokens`: create, list and revoke API tokens.  Accesses Redis directly, so it can create the first
+one."""
 
 from __future__ import annotations
 

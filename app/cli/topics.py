@@ -1,4 +1,4 @@
-"""`redis-ledger topics`: create, list, describe, grow, delete."""
+"""`redis-ledger topics`: create, list, describe, alter, delete."""
 
 from __future__ import annotations
 

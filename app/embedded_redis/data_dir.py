@@ -1,6 +1,6 @@
-"""What a data directory says without its server: which clusters it holds, and which brokers use it.
+"""The contents of a data directory that can be read without its server: cluster ids and attached brokers.
 
-cluster-id         JSON: prefix → cluster id, written at the first start; an empty server beside it has lost its data
+cluster-id         JSON: prefix → cluster id, written at the first start; with it, an empty server has lost its data
 brokers/<pid>-<n>  one per attached broker, flocked as long as it lives
 """
 
@@ -19,7 +19,7 @@ CLUSTER_ID = "cluster-id"
 
 
 def known_cluster(data_dir: Path, prefix: str) -> str:
-    """The cluster whose data is in this directory; "" before its first start.  Raises Refusal."""
+    """The id of the cluster whose data is in this directory; "" before its first start.  Raises Refusal."""
     return _clusters(data_dir).get(prefix, "")
 
 
@@ -31,7 +31,7 @@ def remember_cluster(data_dir: Path, prefix: str, cluster_id: str) -> None:
 
 
 def living_brokers(data_dir: Path) -> Iterator[int]:
-    """Process ids of the brokers that use the directory now; those of this process are left out."""
+    """Process ids of other broker processes that use the directory."""
     for path in (data_dir / "brokers").glob("*-*"):
         pid = path.name.partition("-")[0]
         try:
@@ -51,4 +51,4 @@ def _clusters(data_dir: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError) as error:
-        raise Refusal(f"{path} cannot be read: delete it if the data in this directory is whole.") from error
+        raise Refusal(f"{path} cannot be read: delete it if the data in this directory is complete.") from error

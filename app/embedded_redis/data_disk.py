@@ -1,7 +1,7 @@
-"""Why the embedded server died, as far as its disk is to blame, and whether it can write again.
+"""Disk problems of the embedded server: why it died, and whether it can write again.
 
-With `appendfsync always` a server that cannot write its append-only file ends itself, since it could not keep what it
-would acknowledge.  Its log has the reason, unless the log is on the same full disk; so a file is written as well.
+With `appendfsync always` a server exits if it cannot write its append-only file, because it could not keep what it
+acknowledges.  The reason is in its log, unless the log is on the same full disk; so a test file is written as well.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _CURES = {
 
 
 def trouble(data_dir: Path, log_from: int) -> str:
-    """What is wrong with the disk, in a sentence; "" if nothing.  log_from: byte of the server's log to begin at."""
+    """Returns the problem of the disk as a sentence; "" if there is none.  log_from: offset in the server's log."""
     reason = _logged(data_dir, log_from) or unwritable(data_dir)
     if not reason:
         return ""
-    cure = _CURES.get(reason, "look at the disk")
+    cure = _CURES.get(reason, "check the disk")
     return (
         f"The embedded server cannot write to {data_dir}: {reason}. Writes are refused; {cure}, and they go on by "
         "themselves."
@@ -53,7 +53,7 @@ def log_size(data_dir: Path) -> int:
 
 
 def unwritable(data_dir: Path) -> str:
-    """Why a file of PROBE_BYTES cannot be written there; "" if it can.  The file is deleted again."""
+    """Returns why a file of PROBE_BYTES cannot be written there; "" if it can.  Deletes the file."""
     path = data_dir / f"probe-{os.getpid()}"
     try:
         with open(path, "wb") as probe:
@@ -68,7 +68,7 @@ def unwritable(data_dir: Path) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes the file as a whole or not at all: half a configuration would start a server that keeps nothing.
+    """Writes the file atomically: a truncated configuration would start a server without persistence.
 
     Raises OSError.
     """

@@ -1,7 +1,7 @@
-"""Asking a server on a unix socket whether it serves, and a process whether it is that server.
+"""Probes of the embedded server: whether it responds on its socket, and whether a process is that server.
 
-The store is for serving: it loads scripts and retries.  Here a server that is starting, loading or dead is the expected
-case, so this asks once, with a time limit, and says what it saw.
+The store is not used, because it loads scripts and retries.  Here the server may be starting, loading or dead, so the
+probe is sent once, with a timeout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ANSWER_S_MAX = 2.0
 
 
 def ping(socket_path: Path) -> bytes:
-    """The reply, like b"+PONG\r\n"; empty when nobody answers."""
+    """Returns the reply, such as b"+PONG\r\n"; empty if there is none."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
             link.settimeout(ANSWER_S_MAX)
@@ -31,15 +31,15 @@ def is_ready(socket_path: Path) -> bool:
 
 
 def is_loading(socket_path: Path) -> bool:
-    """It reads its append-only file, and will serve when it has."""
+    """Whether the server is loading its append-only file."""
     return ping(socket_path).startswith(b"-LOADING")
 
 
 def command_line(pid: int) -> str:
-    """The words a living process was started with; empty when there is none, or only its zombie."""
+    """The arguments of a running process; empty if there is none or it is a zombie."""
     if os.path.exists("/proc/self/cmdline"):
         try:
-            # A zombie still has its entry, with nothing in it.
+            # A zombie has an empty entry.
             return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" "))
         except OSError:
             return ""
@@ -49,9 +49,9 @@ def command_line(pid: int) -> str:
 
 
 def is_server_of(pid: int, conf: Path) -> bool:
-    """True if this living process is a server that was started with this configuration file.
+    """Whether the process runs and is a server that was started with this configuration file.
 
-    A pid from a file proves nothing: the number may belong to somebody else by now.  Our servers keep their command
-    line (`set-proc-title no`), and it ends with the configuration file of their data directory.
+    The pid alone is not sufficient, because pids are reused.  Embedded servers keep their command line
+    (`set-proc-title no`), which ends with the configuration file of their data directory.
     """
     return command_line(pid).endswith(f" {conf}")

@@ -1,18 +1,18 @@
-"""An own Redis or Valkey server in a data directory, shared by the brokers that use that directory.
+"""The embedded Redis or Valkey server of a data directory, shared by the brokers that use the directory.
 
     data-dir/            0700
-      lock               flocked while somebody joins, leaves, starts or stops
-      brokers/<pid>-<n>  one per attached broker, flocked as long as it lives: the kernel lets go, also after kill -9
-      server.lock        flocked by the server itself, through a descriptor that it inherits
-      cluster-id         JSON, by prefix: the cluster whose data is here; a server without it has lost its data
+      lock               flocked while a broker joins or leaves and while the server starts or stops
+      brokers/<pid>-<n>  one per attached broker, flocked while it lives; the kernel unlocks it after kill -9
+      server.lock        flocked by the server itself, through an inherited descriptor
+      cluster-id         JSON, prefix → cluster id; if the server lacks that cluster, it has lost its data
       redis.conf         generated, 0600;  redis.pid, redis.log beside it
-      redis.sock         the only door; a path over 100 bytes moves to a 0700 directory under the temp folder,
-      socket-path        which this file then names
+      redis.sock         the only listener; if the path exceeds 100 bytes, in a 0700 directory in the temp folder
+      socket-path        then contains the path of the socket
       appendonlydir/     the data
 
-The server belongs to the directory, not to the broker that started it: it runs in a session of its own, outlives a
-broker that is killed, is taken over by the next one, and is stopped by the last broker that leaves.  Whoever is
-attached restarts it when it dies.  A directory has one durability at a time, since a server has one appendfsync.
+The server belongs to the directory, not to the broker that started it.  It runs in its own session, survives a broker
+that is killed, is reused by the next one, and is stopped by the last broker that leaves.  Any attached broker restarts
+it when it dies.  All brokers of a directory use the same durability, because a server has one appendfsync.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ Durability = Literal["process", "disk", "lossy"]
 APPENDFSYNC: dict[Durability, str] = {"process": "no", "disk": "always", "lossy": "everysec"}
 
 SOCKET_PATH_BYTES_MAX = 100  # sun_path holds 108 bytes on Linux and 104 on macOS
-START_S_MAX = 30.0  # without an answer; loading an append-only file may take as long as it takes
+START_S_MAX = 30.0  # without a reply; loading an append-only file is not limited
 STOP_S_MAX = 60.0
 UNKNOWN_SERVER_S_MAX = 3.0
 WATCH_INTERVAL_S = 0.1
 RESTART_PAUSE_S_MAX = 5.0
-STEADY_S = 10.0  # a server that ran as long as this is restarted at once
+STEADY_S = 10.0  # a server that ran this long is restarted without backoff
 PROBE_EVERY_S = 1.0
 
 _log = logs.get()
 
 
 class Embedded:
-    """One broker's hold on the server of a data directory.  Every method but `watch` blocks."""
+    """A broker's attachment to the server of a data directory.  All methods except `watch` block."""
 
     def __init__(self, data_dir: Path, durability: Durability, environ: Mapping[str, str]) -> None:
         self.data_dir = data_dir
         self.durability = durability
         self.conf = data_dir / "redis.conf"
         self._environ = environ
-        self._presence: tuple[Path, int] | None = None  # its file, and the descriptor that holds the lock on it
+        self._presence: tuple[Path, int] | None = None  # the file in brokers/ and the descriptor that locks it
         self._child: subprocess.Popen[bytes] | None = None
 
     @classmethod
     def attach(cls, data_dir: Path, durability: Durability, environ: Mapping[str, str] = os.environ) -> Embedded:
-        """Join the directory, and start its server if it does not run.  Raises Refusal, having changed nothing."""
+        """Joins the directory and starts its server if necessary.  Raises Refusal; nothing is changed then."""
         held = cls(_claim(data_dir), durability, environ)
         with held._locked():
             others = held._others()
@@ -77,14 +77,14 @@ class Embedded:
                     f"or start this one with --durability {now}."
                 )
             if running and held._configured() != durability:
-                held._stop()  # left over from a killed broker, and nobody needs its old setting
+                held._stop()  # left by a killed broker, with another durability
             held._ensure_running()
             held._register()
         return held
 
     @property
     def socket(self) -> Path:
-        """Where the server listens."""
+        """The path of the server's socket."""
         named = self.data_dir / "socket-path"
         return Path(named.read_text().strip()) if named.exists() else self.data_dir / "redis.sock"
 
@@ -93,19 +93,19 @@ class Embedded:
         return f"unix://{quote(str(self.socket))}"
 
     def pid(self) -> int | None:
-        """The running server's process id, checked to be ours; None when it does not run."""
+        """The verified process id of the running server; None if it does not run."""
         if self._child is not None and self._child.poll() is not None:
             self._child = None  # reaped
         if (pid := running_pid(self.data_dir)) is not None:
             return pid
-        # Between exec and its first line of work a server has no pid file yet.
+        # A server that has just started has no pid file yet.
         return self._child.pid if self._child is not None else None
 
     async def watch(self, tell: Callable[[str], None]) -> None:
-        """Restarts the server whenever it is gone.  Runs until cancelled.
+        """Restarts the server when it exits.  Runs until cancelled.
 
-        tell: gets a sentence when the server cannot work, and "" when it can again.  A server that dies soon after each
-        start is started less and less often.
+        tell: called with the problem when the server cannot run, and with "" when it runs again.  Restarts of a server
+        that dies soon after each start back off.
         """
         pid, log_from, told = self.pid(), data_disk.log_size(self.data_dir), ""
         pause_s, started_s, probed_s = WATCH_INTERVAL_S, float("-inf"), 0.0
@@ -119,14 +119,14 @@ class Embedded:
                         told = ""
                         tell("")
                 continue
-            # It died, and another broker may have started it again.
+            # Another broker may have restarted it.
             if reason := await asyncio.to_thread(data_disk.trouble, self.data_dir, log_from):
                 told = reason
                 tell(reason)
             log_from = data_disk.log_size(self.data_dir)
             if pid is not None:
                 continue
-            _log.warning("embedded server died", data_dir=str(self.data_dir), reason=reason or "its log has the reason")
+            _log.warning("embedded server died", data_dir=str(self.data_dir), reason=reason or "see its log")
             is_steady = now_s - started_s > STEADY_S
             pause_s = WATCH_INTERVAL_S if is_steady else min(pause_s * 2, RESTART_PAUSE_S_MAX)
             await asyncio.sleep(0 if is_steady else pause_s)
@@ -142,11 +142,11 @@ class Embedded:
 
     def ensure_running(self) -> None:
         with self._locked():
-            if self._presence is not None:  # released meanwhile: nobody of ours needs it any more
+            if self._presence is not None:  # released meanwhile
                 self._ensure_running()
 
     def release(self) -> None:
-        """Leave the directory; the last one to leave stops the server and waits until it has written everything."""
+        """Leaves the directory; the last broker stops the server and waits until it has written its data."""
         with self._locked():
             if self._presence is None:
                 return
@@ -157,7 +157,7 @@ class Embedded:
             if not self._others():
                 self._stop()
 
-    # What follows is called with the lock held.
+    # The following methods require the lock.
 
     def _register(self) -> None:
         path = self.data_dir / "brokers" / f"{os.getpid()}-{secrets.token_hex(4)}"
@@ -166,7 +166,7 @@ class Embedded:
         self._presence = path, descriptor
 
     def _others(self) -> int:
-        """Living brokers on this directory besides this one; forgets the dead ones."""
+        """Other live brokers of this directory; deletes the files of dead ones."""
         alive = 0
         for path in (self.data_dir / "brokers").iterdir():
             if self._presence is not None and path == self._presence[0]:
@@ -181,18 +181,18 @@ class Embedded:
         return alive
 
     def _configured(self) -> Durability:
-        """The durability the directory's present configuration stands for."""
+        """The durability of the current configuration."""
         return configured_durability(self.data_dir) if self.conf.exists() else self.durability
 
     def _ensure_running(self) -> None:
-        # A server that was killed a moment ago may still look alive; then it is gone while we wait for its answer.
+        # A server that was just killed may still appear alive; it disappears during the wait for its reply.
         if self.pid() is not None and self._becomes_ready():
             return
         if is_ready(self.socket) or is_loading(self.socket):
-            # A process id says nothing in another container; a second server on the same files would damage them.
+            # A pid has no meaning in another container; a second server on the same files would damage them.
             raise Refusal(
-                f"The data directory {self.data_dir} is in use by a server that is no process of this machine or "
-                "container: stop the brokers of the other one first, or name another directory with --data-dir."
+                f"The data directory {self.data_dir} is in use by a server outside this machine or "
+                "container: stop its brokers first, or choose another directory with --data-dir."
             )
         binary = server_binary.find(self._environ)
         _place_socket(self.data_dir)
@@ -219,7 +219,7 @@ class Embedded:
                 return
             (self.data_dir / "redis.pid").unlink(missing_ok=True)
             with open(self.data_dir / "redis.log", "ab") as output:
-                # A session of its own: Ctrl-C at the terminal is for the broker, which drains first.
+                # Its own session: Ctrl-C at the terminal must reach only the broker, which drains first.
                 self._child = subprocess.Popen(
                     [binary, self.conf],
                     stdin=subprocess.DEVNULL,
@@ -234,16 +234,15 @@ class Embedded:
             os.close(held_by_server)
 
     def _nobody_serves(self, descriptor: int) -> bool:
-        """Takes the server's own lock.  False: somebody's server has just come up; it would have been a second one on
-        the same files."""
+        """Takes the server's lock.  Returns False if a server has just started on the same files."""
         until_s = time.monotonic() + UNKNOWN_SERVER_S_MAX
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
-                # A server whose broker was killed right after starting it, and that has no pid file yet; or a dead
-                # server's rewrite child, which does no harm and which nobody needs to wait for longer than this.
+                # A server without a pid file, whose broker was killed right after starting it; or the rewrite child of
+                # a dead server, which is harmless and ends soon.
                 if self.pid() is not None:
                     return False
                 if time.monotonic() > until_s:
@@ -251,7 +250,7 @@ class Embedded:
             time.sleep(0.01)
 
     def _becomes_ready(self) -> bool:
-        """Waits until it serves.  False: its process is gone.  Raises Refusal if it lives and does not answer."""
+        """Waits until the server is ready.  False: it has exited.  Raises Refusal if it does not respond."""
         deadline_s = time.monotonic() + START_S_MAX
         while not is_ready(self.socket):
             pid = self.pid()
@@ -262,7 +261,7 @@ class Embedded:
             elif time.monotonic() > deadline_s:
                 raise Refusal(
                     f"The embedded server of {self.data_dir} (process {pid}) does not answer on {self.socket}: "
-                    "look into redis.log there, and end that process."
+                    "see redis.log there, and end that process."
                 )
             time.sleep(0.01)
         return True
@@ -274,7 +273,8 @@ class Embedded:
             if time.monotonic() > deadline_s:
                 _log.error("embedded server does not stop", pid=pid, data_dir=str(self.data_dir))
                 return
-            # Repeated, since a server that is still loading may miss the first.  Losing the race to its end is fine.
+            # Repeated, because a server that is still loading may miss the first signal; the process may be gone
+            # already.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
             self._await_gone(1.0)
@@ -296,7 +296,7 @@ class Embedded:
 
 
 def running_pid(data_dir: Path) -> int | None:
-    """The process id of the directory's server, checked to be that server; None when none runs.  Needs no lock."""
+    """The verified process id of the directory's server; None if it does not run.  Requires no lock."""
     try:
         pid = int((data_dir / "redis.pid").read_text())
     except (OSError, ValueError):
@@ -305,13 +305,13 @@ def running_pid(data_dir: Path) -> int | None:
 
 
 def configured_durability(data_dir: Path) -> Durability:
-    """What the directory's present configuration stands for."""
+    """The durability of the directory's current configuration; None if there is none."""
     text = (data_dir / "redis.conf").read_text()
     return next(name for name, policy in APPENDFSYNC.items() if f"\nappendfsync {policy}\n" in text)
 
 
 def configuration(data_dir: Path, socket: Path, durability: Durability) -> str:
-    """The server's whole configuration: nothing is left to a redis.conf of the machine."""
+    """The complete configuration of the server; a redis.conf of the machine has no effect."""
     return f"""\
 # Written by redis-ledger at every start; changes are lost.
 port 0
@@ -342,8 +342,8 @@ def _quoted(path: Path) -> str:
 
 
 def _claim(data_dir: Path) -> Path:
-    """The directory as an absolute path, made if absent and closed to others.  A stranger's directory is refused."""
-    # Resolved: two names of one directory must not become two servers on the same files.
+    """Creates the directory if necessary and returns its absolute path.  Raises Refusal if it has other content."""
+    # Resolve the path: two names of one directory must not start two servers on the same files.
     path = data_dir.expanduser().resolve()
     if any(ord(char) < 32 for char in str(path)):
         raise Refusal(f"The data directory {str(path)!r} has control characters in its name: choose another.")
@@ -352,24 +352,24 @@ def _claim(data_dir: Path) -> Path:
         ours = {"lock", "brokers"} & set(os.listdir(path))
         if not ours and os.listdir(path):
             raise Refusal(
-                f"{path} is neither empty nor a data directory of redis-ledger: name another with --data-dir."
+                f"{path} is neither empty nor a data directory of redis-ledger: choose another with --data-dir."
             )
         path.chmod(0o700)
         (path / "brokers").mkdir(mode=0o700, exist_ok=True)
         (path / "lock").touch(mode=0o600)
     except OSError as error:
         raise Refusal(
-            f"The data directory {path} cannot be used ({error.strerror}): name a writable one with --data-dir."
+            f"The data directory {path} cannot be used ({error.strerror}): choose a writable one with --data-dir."
         ) from error
     return path
 
 
 def _place_socket(data_dir: Path) -> None:
-    """Decide where the socket goes, and leave word of it when that is not in the directory."""
+    """Chooses the path of the socket and stores it in `socket-path` if it is outside the directory."""
     if len(os.fsencode(data_dir / "redis.sock")) <= SOCKET_PATH_BYTES_MAX:
         return
     _remove_socket(data_dir)
-    directory = tempfile.mkdtemp(prefix="redis-ledger-")  # 0700, a name that nobody could prepare
+    directory = tempfile.mkdtemp(prefix="redis-ledger-")  # 0700, with an unpredictable name
     (data_dir / "socket-path").write_text(f"{directory}/redis.sock\n")
 
 
@@ -379,7 +379,7 @@ def _remove_socket(data_dir: Path) -> None:
     named = data_dir / "socket-path"
     if named.exists():
         directory = Path(named.read_text().strip()).parent
-        # Only what mkdtemp made for us: this file might have been copied from elsewhere.
+        # Only directories of mkdtemp: this file may be a copy from elsewhere.
         if directory.name.startswith("redis-ledger-") and directory.is_dir() and directory.stat().st_uid == os.getuid():
             shutil.rmtree(directory, ignore_errors=True)
         named.unlink()
@@ -390,4 +390,4 @@ def _last_line(path: Path) -> str:
         lines = [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
     except OSError:
         lines = []
-    return lines[-1][:200].rstrip(".") if lines else "it ended without a word"
+    return lines[-1][:200].rstrip(".") if lines else "it exited without a message"

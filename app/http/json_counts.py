@@ -21,9 +21,9 @@ from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import RequestTooLarge
 
-SMALL_BYTES = 256 << 10  # a body of fewer is not looked at: it holds 87 000 things at most
-COMMAS = 10  # for each record that a request may carry: what has no more is decoded at once
-LARGE_BYTES = 64 << 10  # of one record, from which on its headers are counted
+SMALL_BYTES = 256 << 10  # smaller bodies are not checked: they hold at most 87 000 elements
+COMMAS = 10  # bodies with fewer commas per permitted record are decoded directly
+LARGE_BYTES = 64 << 10  # records of this size: their headers are counted first
 _TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _HEADER = re.compile(_TEXT + rb"\s*+:\s*+(?:" + _TEXT + rb"|null)")
 _BEHIND = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -36,7 +36,7 @@ class _Lists(msgspec.Struct):
 
 
 class _Group(msgspec.Struct):
-    """Of records or ids, as :execute has them."""
+    """A group of records or ids in the body of :execute."""
 
     records: Raw | UnsetType = UNSET
     ids: Raw | UnsetType = UNSET
@@ -54,10 +54,10 @@ _record = msgspec.json.Decoder(_Record).decode
 
 
 async def check(data: bytes, kind: type[msgspec.Struct], config: Config) -> None:
-    """kind: what the body is to be decoded as.  Raises RequestTooLarge; what is no JSON, or of another shape, is left
-    to who decodes it.
+    """Checks the number of records and headers.  kind: the model of the body.  Raises RequestTooLarge.
 
-    Cost: one count over the body; for one that holds much, 5 µs a record, with turns for others.
+    Invalid JSON and other types are left to the decoder.  Cost: one count over the body; with many commas 5 µs per
+    record, yielding to other tasks.
     """
     limit, fields, commas = config.records_per_request_max, kind.__struct_fields__, data.count(b",")
     if commas <= COMMAS * limit:
@@ -76,7 +76,7 @@ async def check(data: bytes, kind: type[msgspec.Struct], config: Config) -> None
 
 
 class _Walk:
-    """Counts records, ids, and groups without any."""
+    """Counts records, ids, and empty groups."""
 
     def __init__(self, config: Config) -> None:
         self._config, self._pace = config, Pace()
@@ -124,7 +124,7 @@ class _Walk:
 def _too_many(config: Config) -> RequestTooLarge:
     limit = config.records_per_request_max
     return RequestTooLarge(
-        f"The body lists more than a request may carry, which is {limit}. Split it; nothing was done.",
+        f"The body lists more than {limit} elements, the maximum of a request. Split it; nothing was done.",
         records_per_request_max=limit,
     )
 
@@ -143,7 +143,7 @@ def too_many_headers(config: Config, of_record: bool) -> RequestTooLarge:
 
 
 def elements(array: memoryview) -> Iterator[memoryview]:
-    """The texts of the elements of a JSON array that is whole; nothing of what is no array."""
+    """Yields the texts of the elements of a JSON array; nothing if it is not an array.  The text must be complete."""
     if array[0] != ord("["):
         return
     at = 1
@@ -157,7 +157,7 @@ def elements(array: memoryview) -> Iterator[memoryview]:
             behind = _BEHIND.search(str(error))
             if behind is None:
                 raise
-            end = int(behind[1]) - 1  # the place is counted from 1
+            end = int(behind[1]) - 1  # the position is counted from 1
         else:
             raise msgspec.DecodeError("the array does not end")
         yield rest[:end]

@@ -1,10 +1,10 @@
-"""JSON answers of megabytes, encoded a piece at a time while they are sent.
+"""Streaming of large JSON responses: encoded piece by piece while they are sent.
 
     {"records":[  record,  record,  {"offset":7,"text":" 192 KiB  192 KiB ... "}  ],"next_offset":8}
                   └ small: as it is  └ large: its key, value and headers in pieces
 
-30 MB of control characters are 180 MB of JSON, which held up the event loop while they were encoded, and lay in memory
-until the client had read them.  Of a large record the bytes are kept, and no text is made of them but of one piece.
+30 MB of control characters become 180 MB of JSON.  Encoding them at once would block the event loop and occupy memory
+until the client has read them.  So the bytes of a large record are kept and only one piece at a time is encoded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.app.http.request import HttpResponse
 from redis_ledger.broker.types import Headers
 
 PIECE_BYTES = 192 << 10  # a multiple of three, for base64
-LARGE_BYTES = 256 << 10  # of a record, from which on it is encoded in pieces
+LARGE_BYTES = 256 << 10  # records of this size are encoded in pieces
 _encode = msgspec.json.Encoder().encode
 _read_json = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -35,7 +35,7 @@ class Member(NamedTuple):
 
 
 class LargeRecord(NamedTuple):
-    """small: the record without key, value and headers.  headers: those that are text, and the others."""
+    """small: the record without key, value and headers.  headers: text headers, and the others."""
 
     small: msgspec.Struct
     members: Sequence[Member]
@@ -51,12 +51,13 @@ def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> in
 def large_record(
     small: msgspec.Struct, key: bytes | None, value: bytes | None, headers: Headers, form: str
 ) -> LargeRecord:
-    """As `values.key_to_body`, `value_to_body` and `headers_to_body`.  Takes long: call it in a thread."""
+    """Uses the same forms as `values.key_to_body`, `value_to_body` and `headers_to_body`.  Slow: call it in a
+    thread."""
     members = []
     if key is not None:
         members.append(Member("key", "text", key) if is_text(key) else Member("key_base64", "base64", key))
     members.append(_value(value, form))
-    last = dict(headers)  # of a name that repeats, the last one is shown
+    last = dict(headers)  # the last header of a repeated name wins
     texts = [Member(name, "text", each) for name, each in last.items() if each is not None and is_text(each)]
     named = {each.name for each in texts}
     others = [
@@ -78,7 +79,7 @@ def _value(value: bytes | None, form: str) -> Member:
 
 
 def _is_json(value: bytes) -> bool:
-    """Whether it is, without spaces around it, and not too deep."""
+    """Whether the bytes are JSON without surrounding spaces and not nested too deeply."""
     if value[:1] in b"[{ \t\r\n" and is_too_deep(value):
         return False
     try:
@@ -88,7 +89,7 @@ def _is_json(value: bytes) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
+    """Whether the bytes are valid UTF-8."""
     try:
         for _ in _texts(data):
             pass
@@ -98,14 +99,16 @@ def is_text(data: bytes) -> bool:
 
 
 def stream_records(name: str, body: msgspec.Struct, records_bytes: int) -> HttpResponse:
-    """name: of the body's list of records, some of them large."""
+    """Replaces the body's list of records by a stream.  name: the member with the list, which has large records."""
     rest = msgspec.structs.replace(body, **{name: []})
     return HttpResponse(200, chunks=encode_records(name, getattr(body, name), rest), chunks_bytes=records_bytes)
 
 
 def encode_records(name: str, records: list[msgspec.Struct | LargeRecord], rest: msgspec.Struct) -> Iterator[bytes]:
-    """The JSON text, as if `rest` had the records in its first member, which is empty.  Takes the records out of their
-    list, so that what has been sent takes no memory."""
+    """Yields the JSON text of `rest` with the records in its first member, which is empty.
+
+    Removes sent records from the list to free their memory.
+    """
     text, begin = _encode(rest) + b"\n", b'{"%s":[' % name.encode()
     assert text.startswith(begin + b"]"), text[:100]
     out = bytearray(begin)

@@ -1,4 +1,4 @@
-"""The answer of a receive: messages as JSON.  Large ones are encoded in a thread, and sent in pieces."""
+"""The response of a receive: messages as JSON.  Large ones are encoded in a thread and sent in pieces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redis_ledger.decoding.budget import Pace
 
 
 async def received(request: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
-    """form: of values, as in `value_to_body`."""
+    """form: the form of values, as in `value_to_body`."""
     pace, found, total = Pace(), list[Any](), 0
     for message in messages:
         size = record_bytes(message.key, message.value, message.headers)

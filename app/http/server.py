@@ -1,8 +1,8 @@
-"""uvicorn, set up once for everybody who serves: uvloop, httptools (corked and guarded), our own signals, our TLS.
+"""The HTTP server: uvicorn with uvloop, corked and guarded httptools, own signal handling and TLS.
 
 server = HttpServer(app, "127.0.0.1", 8080)      port 0: any free one
 await server.start()                             server.address == "http://127.0.0.1:8080"
-await server.stop()                              no new connections; long polls end; requests under way finish
+await server.stop()                              no new connections; long polls end; running requests finish
 """
 
 from __future__ import annotations

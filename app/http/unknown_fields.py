@@ -23,7 +23,7 @@ _STEP = re.compile(r"\.(\w+)|\[\.\.\.\]")
 
 
 def refusal(said: str, kind: type, what: str) -> InvalidRequest | None:
-    """said: msgspec's message.  kind: what the request was decoded as.  what: "field" or "query parameter".
+    """said: msgspec's message.  kind: the model of the request.  what: "field" or "query parameter".
     None: the message is about something else.
 
     `unknown_field` is for clients: a newer client omits fields that an older broker does not support.
@@ -41,7 +41,7 @@ def refusal(said: str, kind: type, what: str) -> InvalidRequest | None:
 def fields(kind: type, path: str) -> tuple[str, ...]:
     """The names that an object at this place may have; none if there is no such place.
 
-    path: as msgspec has it, but without numbers: $.records[...]
+    path: msgspec's path with list indexes replaced: $.records[...]
     """
     types = [inspect.type_info(kind)]
     for step in _STEP.finditer(path):
@@ -50,7 +50,7 @@ def fields(kind: type, path: str) -> tuple[str, ...]:
 
 
 def _below(kind: inspect.Type, name: str | None) -> list[inspect.Type]:
-    """name: of a member; None for an element of a list, or a value of a dict."""
+    """name: a member; None for an element of a list or a value of a dict."""
     kinds = _alternatives(kind)
     if name is not None:
         return [f.type for each in _structs(kinds) for f in each.fields if f.encode_name == name]

@@ -1,6 +1,6 @@
 """Keys, values and headers between JSON and bytes.
 
-    request                         stored                    answer
+    request                         stored                    response
     "value": {"a": 1}           →   b'{"a": 1}'           →   "value": {"a": 1}      the JSON text itself, untouched
     "text": "grüß"              →   UTF-8                 →   "text": "grüß"
     "base64": "/w=="            →   b"\\xff"               →   "base64": "/w=="
@@ -12,8 +12,8 @@ The form in which a value was produced is not stored, so by default (as=auto) it
 returned.  The reader may choose: as=text returns UTF-8 as text even if it is JSON, as=base64 returns every value as
 base64.
 
-JSON values are never parsed into Python objects: msgspec checks them and hands over their bytes.  It does so by
-recursion, so depth is bounded here, on the way in (refused) and on the way out (shown as text).
+JSON values are never parsed into Python objects: msgspec validates them and returns their bytes.  It is recursive, so
+the depth is limited here: deeper values are rejected in requests and returned as text in responses.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from redis_ledger.app.http.times import delivery
 from redis_ledger.broker.types import Headers, NewRecord, Skipped
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
-ASIDE_BYTES = 256 << 10  # a value that is larger is looked at in a thread
+ASIDE_BYTES = 256 << 10  # larger values are examined in a thread
 _read_json = msgspec.json.Decoder(msgspec.Raw).decode
 _TOMBSTONE = msgspec.Raw(b"null")
 ValueFields = tuple[msgspec.Raw | msgspec.UnsetType, str | msgspec.UnsetType, bytes | msgspec.UnsetType]
 
 
 def parse_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
-    """where, index: the record's place in the body, for errors; -1: where is no list.  partition: of the whole
-    request."""
+    """where, index: the record's position in the body, for errors; -1: not in a list.  partition: of the request."""
     if record.partition is not None:
         if partition is not None and partition != record.partition:
             raise InvalidRequest(
-                f"{json_path(where, index)}.partition is {record.partition}, but that of the request is {partition}; "
-                "give one of them."
+                f"{json_path(where, index)}.partition is {record.partition}, but the request has partition "
+                f"{partition}; give one of them."
             )
         partition = record.partition
     key = record.key_base64
@@ -60,7 +59,7 @@ def parse_record(record: RecordIn, where: str, index: int, partition: int | None
 
 
 def is_large(record: RecordIn) -> bool:
-    """Whether looking at its value takes long enough for a thread."""
+    """Whether the value is large enough to be examined in a thread."""
     return isinstance(record.value, msgspec.Raw) and len(memoryview(record.value)) > ASIDE_BYTES
 
 
@@ -110,10 +109,10 @@ def value_to_body(value: bytes | None, form: str = "auto") -> ValueFields:
     if value != b"null" and not (value[:1] in b"[{ \t\r\n" and is_too_deep(value)):
         try:
             raw = _read_json(value)
-            if len(bytes(raw)) == len(value):  # spaces around it are the value's too; as text they are kept
+            if len(bytes(raw)) == len(value):  # surrounding spaces belong to the value; text keeps them
                 return raw, msgspec.UNSET, msgspec.UNSET
         except (msgspec.DecodeError, RecursionError):
-            pass  # not JSON; it is shown as the text it is
+            pass  # not JSON; returned as text
     return msgspec.UNSET, text, msgspec.UNSET
 
 
@@ -137,7 +136,7 @@ def key_to_body(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msg
 def headers_to_body(
     headers: Headers,
 ) -> tuple[dict[str, str] | msgspec.UnsetType, dict[str, bytes | None] | msgspec.UnsetType]:
-    """headers, headers_base64.  Of a name that repeats, the last one is shown, as Kafka's lastHeader does."""
+    """Returns headers, headers_base64.  The last header of a repeated name wins, as in Kafka's lastHeader."""
     texts: dict[str, str] = {}
     others: dict[str, bytes | None] = {}
     for name, value in headers:
@@ -148,6 +147,6 @@ def headers_to_body(
                 texts[name] = value.decode()
                 continue
         except UnicodeDecodeError:
-            pass  # not text; it is shown as base64
+            pass  # not UTF-8; returned as base64
         others[name] = value
     return texts or msgspec.UNSET, others or msgspec.UNSET

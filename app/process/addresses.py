@@ -87,8 +87,11 @@ def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
 
 
 def told(bound: socket.socket, address: HostPort) -> HostPort:
-    """Where others reach what listens there, if nobody says.  Nobody can go to a wildcard: of one it is the address by
-    which this machine goes out, or its loopback where no way leads out.  No name is looked up and nothing is sent."""
+    """The default advertised address of a bound socket.
+
+    For a wildcard address it is the source address of this machine's default route, or loopback without one.  No name
+    is looked up and nothing is sent.
+    """
     if not ipaddress.ip_address(bound.getsockname()[0]).is_unspecified:
         return address
     ways = [(socket.AF_INET6, "2001:db8::1")] if bound.family == socket.AF_INET6 else []
@@ -100,6 +103,6 @@ def told(bound: socket.socket, address: HostPort) -> HostPort:
 
 
 def without_secrets(redis_url: str) -> str:
-    """The URL as it may be shown: no user, no password, no query."""
+    """The URL without user, password and query."""
     scheme, _, rest = redis_url.partition("://")
     return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"

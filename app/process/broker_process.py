@@ -1,6 +1,6 @@
 """One broker process from start to drain.
 
-    start   embedded server (or --redis)  →  store  →  what Redis must be like  →  broker  →  HTTP  →  the ready line
+    start   embedded server (or --redis)  →  store  →  check of Redis  →  broker  →  HTTP  →  the ready line
     drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
 
 The steps are undone in reverse order on failure and on SIGTERM; the HTTP and Kafka listeners drain concurrently.

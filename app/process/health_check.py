@@ -1,8 +1,7 @@
-"""Whether the broker beside us is ready: GET /readyz, answered by an exit code, for health checks of containers.
+"""Readiness check of the local broker for containers: GET /readyz, returned as an exit code.
 
-It runs every few seconds for as long as a container lives, so it is made of sockets and imports next to nothing.  Which
-scheme a broker speaks is told by its settings or, where they were given as arguments, found out: what answers a plain
-request with something else than HTTP is asked again with TLS.
+It runs every few seconds, so it uses plain sockets and few imports.  The scheme comes from the settings; if they were
+given as arguments, a response that is not HTTP is followed by a request with TLS.
 """
 
 from __future__ import annotations
@@ -14,31 +13,31 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-HTTP = "127.0.0.1:8080"  # as serve has it
+HTTP = "127.0.0.1:8080"  # the default of serve
 TIMEOUT_MS = 3_000
 ANSWER_BYTES_MAX = 65_536
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 class Health(NamedTuple):
-    """sentence: for the operator; says what is wrong and, where that is known, what to do."""
+    """sentence: for the operator, with the problem and, if known, the remedy."""
 
     is_ready: bool
     sentence: str
 
 
 class _NotHttp(Exception):
-    """Something answered or hung up, but not as HTTP does."""
+    """The response is not HTTP, or the connection was closed."""
 
 
 def look(address: str | None = None, environ: Mapping[str, str] = os.environ, timeout_ms: int = TIMEOUT_MS) -> Health:
-    """address: HOST:PORT as serve's --http, or an http:// or https:// URL; None: what the environment says."""
+    """address: HOST:PORT as for --http of serve, or an http:// or https:// URL; None: from the environment."""
     given = address or environ.get("REDIS_LEDGER_HTTP") or HTTP
     scheme, _, place = given.rpartition("://")
     host, _, number = place.rstrip("/").rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if scheme not in ("", "http", "https") or not (number.isascii() and number.isdigit() and 0 < int(number) < 65_536):
-        return Health(False, f"{given!r} names no port to ask: write --http 127.0.0.1:8080, with serve's port.")
+        return Health(False, f"{given!r} has no port: use --http 127.0.0.1:8080 with the port of serve.")
     host, port = _EVERYWHERE.get(host, host), int(number)
     if scheme:
         schemes = [scheme]
@@ -52,17 +51,17 @@ def look(address: str | None = None, environ: Mapping[str, str] = os.environ, ti
         except _NotHttp:
             continue
         except TimeoutError:
-            return Health(False, f"not ready: nothing answered at {shown} within {timeout_ms} ms.")
+            return Health(False, f"not ready: no response from {shown} within {timeout_ms} ms.")
         except OSError as error:
-            return Health(False, f"not ready: no broker is reached at {shown} ({error.strerror or error}).")
+            return Health(False, f"not ready: no broker at {shown} ({error.strerror or error}).")
         if status == 200:
             return Health(True, f"ready: {shown}")
         return Health(False, f"not ready: {_reason(status, body)}")
-    return Health(False, f"not ready: what listens at {host}:{port} speaks neither HTTP nor HTTPS with us.")
+    return Health(False, f"not ready: {host}:{port} responds neither to HTTP nor to HTTPS.")
 
 
 def _ask(host: str, port: int, tls: bool, until_s: float) -> tuple[int, bytes]:
-    """Status and body.  Raises OSError, TimeoutError, _NotHttp."""
+    """Returns status and body.  Raises OSError, TimeoutError, _NotHttp."""
     connection = socket.create_connection((host, port), timeout=_left(until_s))
     try:
         if tls:
@@ -90,7 +89,7 @@ def _encrypted(connection: socket.socket) -> socket.socket:
     import ssl
 
     context = ssl.create_default_context()
-    # The certificate names the address that clients use, not this one; we only look at our own machine.
+    # The certificate contains the address that clients use; this one is local.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
@@ -112,11 +111,11 @@ def _reason(status: int, body: bytes) -> str:
     try:
         return f"{json.loads(body)['detail']}"
     except (ValueError, KeyError, TypeError):
-        return f"/readyz answered {status}."
+        return f"/readyz returned {status}."
 
 
 def tell(health: Health) -> int:
-    """Prints the sentence; the exit code."""
+    """Prints the sentence and returns the exit code."""
     if health.is_ready:
         print(health.sentence)
         return 0

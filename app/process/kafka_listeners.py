@@ -1,9 +1,9 @@
-"""Kafka listeners on the command line: one HOST:PORT, or several that have names, written as Kafka writes them.
+"""Kafka listeners on the command line: one HOST:PORT, or several named ones in Kafka's notation.
 
-    --kafka 127.0.0.1:9092                                       one, which needs no name
-    --kafka internal://0.0.0.0:9092,external://0.0.0.0:9094      two; a client is told addresses of that it came in by
+    --kafka 127.0.0.1:9092                                       one, without a name
+    --kafka internal://0.0.0.0:9092,external://0.0.0.0:9094      two; clients get the addresses of the listener they use
     --kafka-advertised internal://b-0:9092,external://b-0.example.com:9094
-    --set tls_kafka_listeners=external                           TLS at this one only; without it at all or at none
+    --set tls_kafka_listeners=external                           TLS on this one only; default: on all or none
 
 Source: Kafka's listeners, advertised.listeners and listener.security.protocol.map (KIP-103).
 """
@@ -22,24 +22,26 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,24}")
 
 
 class KafkaAddress(NamedTuple):
-    """advertised None: clients are told where it is bound."""
+    """advertised: None for the bound address."""
 
     bound: HostPort
     advertised: HostPort | None = None
 
 
 def listeners(kafka: str, advertised: str | None) -> dict[str, KafkaAddress]:
-    """The values of --kafka and --kafka-advertised → name → addresses, in their order; "" is the name of one without.
-    Empty for `off`.  Raises Refusal."""
+    """Parses --kafka and --kafka-advertised: name → addresses, in order; "" is the name of an unnamed listener.
+
+    Returns an empty dict for `off`.  Raises Refusal.
+    """
     bound = {} if kafka == "off" else _named(kafka, "--kafka")
     if advertised is not None and not bound:
-        raise Refusal("--kafka-advertised tells where a listener is, and --kafka is off: give --kafka an address.")
+        raise Refusal("--kafka-advertised requires a Kafka listener, but --kafka is off: give --kafka an address.")
     told = {} if advertised is None else _named(advertised, "--kafka-advertised")
     if "" in told and len(bound) == 1:
         told = dict.fromkeys(bound, told[""])
     for name in told.keys() - bound.keys():
         raise Refusal(
-            f"--kafka-advertised names {name or told[name]}, which --kafka does not: give both the same names."
+            f"--kafka-advertised has {name or told[name]}, which is not in --kafka: use the same names in both."
         )
     for address in told.values():
         address.check_reachable("--kafka-advertised")
@@ -53,22 +55,23 @@ def _named(text: str, option: str) -> dict[str, HostPort]:
         name, colon, address = part.strip().rpartition("://")
         if colon and NAME.fullmatch(name) is None:
             raise Refusal(
-                f"{option} {part!r}: a listener's name is a letter, then letters, digits, - and _, 25 at most."
+                f"{option} {part!r}: a listener name is a letter followed by letters, digits, - and _, at most 25 "
+                "characters."
             )
         if name in found or (len(parts) > 1 and not name):
-            raise Refusal(f"{option} {text}: give each listener a name of its own, as in internal://0.0.0.0:9092.")
+            raise Refusal(f"{option} {text}: give each listener a unique name, as in internal://0.0.0.0:9092.")
         found[name] = HostPort.parse(address, option)
     return found
 
 
 def speaking_tls(config: Config, names: Collection[str]) -> Collection[str]:
-    """Of the Kafka listeners those that speak TLS.  Raises Refusal."""
+    """The Kafka listeners with TLS.  Raises Refusal."""
     chosen = [name.strip() for name in config.tls_kafka_listeners.split(",") if name.strip()]
     if chosen and not config.tls_certificate:
-        raise Refusal("tls_kafka_listeners is given without tls_certificate and tls_key: give all three.")
+        raise Refusal("tls_kafka_listeners requires tls_certificate and tls_key.")
     for name in chosen:
         if name not in names:
-            raise Refusal(f"tls_kafka_listeners names {name}, which --kafka does not: correct one of them.")
+            raise Refusal(f"tls_kafka_listeners has {name}, which is not in --kafka: correct one of them.")
     if not config.tls_certificate:
         return ()
     return chosen or names

@@ -1,8 +1,8 @@
-"""What glibc's malloc keeps of freed memory.
+"""Settings of glibc's malloc that return freed memory to the system.
 
-After the first large block is freed, glibc raises the size from which a block gets a mapping of its own, up to 32 MiB.
-Later large blocks then come from the heap, where a small one behind them keeps their pages resident after they are
-freed: a broker that has unpacked large batches kept 150 MB.  Fixed thresholds return such blocks to the system at once.
+After the first large block is freed, glibc raises the size from which blocks are mapped separately, up to 32 MiB.
+Later large blocks come from the heap, where a small block behind them keeps their pages resident after they are freed:
+a broker that decompressed large batches kept 150 MB.  With fixed thresholds such blocks are returned at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TRIM_BYTES, MMAP_BYTES = 8 << 20, 1 << 20
 
 
 def return_large_blocks() -> None:
-    """Has no effect where there is no glibc."""
+    """Has no effect without glibc."""
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError, AttributeError):

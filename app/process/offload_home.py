@@ -65,5 +65,5 @@ def look(uri: str) -> Seen:
         cure = "Grant write permission: brokers delete expired files. Otherwise the next offload job does."
         return Seen("warning", f"{uri} is not writable: {error}", cure)
     if came_back != content:
-        return Seen("problem", f"{uri} returns other data than was written", "Check what is mounted there.")
+        return Seen("problem", f"{uri} returned different data than was written", "Check what is mounted there.")
     return Seen("fine", f"{uri} is readable and writable")

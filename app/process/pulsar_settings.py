@@ -27,8 +27,8 @@ class Alias(NamedTuple):
 
 _STRICT = "nothing is ever delivered early"
 _BUCKETS = "the index is kept in Redis in buckets; there is no tracker in memory"
-_SHARED = "a partition has one index, whatever reads it"
-_LOOKAHEAD = "there is no tracker in memory that would read ahead"
+_SHARED = "all subscriptions of a partition share one index"
+_LOOKAHEAD = "there is no tracker in memory"
 _SASL = "auth_required replaces it for all listeners (docs/howto/secure.md)"
 
 ALIASES = {

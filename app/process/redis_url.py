@@ -60,14 +60,14 @@ def _read(path: Path) -> str:
         lines = path.read_text("ascii").strip().splitlines()
     except OSError as error:
         raise Refusal(
-            f"{FILE} names {path}, which cannot be read ({error.strerror}): correct the path, or let "
+            f"{FILE} is {path}, which cannot be read ({error.strerror}): correct the path, or let "
             f"user id {os.getuid()} read it."
         ) from error
     except UnicodeDecodeError:
         lines = []
     if len(lines) != 1 or "://" not in lines[0] or not lines[0].isprintable():
         raise Refusal(
-            f"{FILE} names {path}, whose content is not one line with a URL: for example "
+            f"{FILE} is {path}, which must contain one line with a URL: for example "
             "redis://user:password@host:6379, with %40 for an @ in the password."
         )
     return lines[0]

@@ -1,11 +1,11 @@
-"""The environment and the command line → `redis_ledger.config.Config`; nothing else in the project reads either.
+"""Settings: the environment and the command line → `redis_ledger.config.Config`.
 
     REDIS_LEDGER_BODY_BYTES_MAX=1048576      every field of Config, upper case, after REDIS_LEDGER_
     serve --set body_bytes_max=1048576       an override wins over the environment
-    REDIS_LEDGER_delayedDeliveryEnabled=no   names of Pulsar's stand for ours, see app/process/pulsar_settings.py
+    REDIS_LEDGER_delayedDeliveryEnabled=no   Pulsar's names are aliases, see app/process/pulsar_settings.py
 
-Numbers may be grouped (1_000) and switches are true/false, yes/no, on/off or 1/0.  What cannot be understood is refused
-in one sentence that names the setting, the value and what would do.
+Numbers may be grouped (1_000); switches are true/false, yes/no, on/off or 1/0.  The error for an invalid value contains
+the setting, the value and the valid ones.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from redis_ledger.config import Config
 
 PREFIX = "REDIS_LEDGER_"
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_RETENTION = ("retention_ms", "retention_bytes")  # 0 keeps nothing that was acknowledged: see _agree
-# 0 remembers nothing
+_RETENTION = ("retention_ms", "retention_bytes")  # 0: see _agree
+# 0: disabled
 _OUTCOMES = ("ended_status_retention_ms", "ended_status_max_records")
 # -1 means no limit
 _ENDLESS = {
@@ -57,7 +57,7 @@ _PATHS = {
     "tls_key",
     "tls_kafka_listeners",
     "tls_client_ca",
-}  # text with fewer rules; empty turns them off
+}  # text with fewer restrictions; empty: disabled
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 
@@ -66,7 +66,7 @@ class BadSetting(Refusal):
 
 
 def config_from(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Config:
-    """Raises BadSetting.  An override of None leaves the environment's or the default value."""
+    """Raises BadSetting.  For an override of None, the environment or the default applies."""
     chosen = _chosen(_of_environment(environ))
     chosen.update(_chosen(_of_overrides(overrides or {})))
     config = Config(**chosen)
@@ -75,14 +75,14 @@ def config_from(environ: Mapping[str, str], overrides: Mapping[str, Any] | None 
 
 
 def without_effect(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> list[str]:
-    """A sentence for every setting that is taken and does nothing."""
+    """Returns a sentence for each setting that is accepted without effect."""
     given = (*_of_environment(environ), *_of_overrides(overrides or {}))
     idle = [(shown, meant.note) for shown, meant, _ in given if isinstance(meant, Alias) and not meant.only]
-    return [f"{shown} is without effect: {note}." for shown, note in idle]
+    return [f"{shown} has no effect: {note}." for shown, note in idle]
 
 
 def _of_environment(environ: Mapping[str, str]) -> list[tuple[str, str | Alias, Any]]:
-    """What is set: how it was named, the setting of ours or what is known of the name, the value."""
+    """Yields the variables: the name as given, the setting or alias, the value."""
     given: list[tuple[str, str | Alias, Any]] = []
     for name in _KNOWN:
         shown = PREFIX + name.upper()
@@ -116,26 +116,27 @@ def _chosen(given: Iterable[tuple[str, str | Alias, Any]]) -> dict[str, Any]:
             continue
         parsed = _parse(shown, meant, value, _KNOWN[meant])
         if chosen.setdefault(meant, parsed) != parsed:
-            raise BadSetting(f"{shown}={value} and {named[meant]} are the same setting with another value; give one.")
+            raise BadSetting(f"{shown}={value} and {named[meant]} set the same setting to different values; give one.")
         named.setdefault(meant, shown)
     return chosen
 
 
 def _only(shown: str, alias: Alias, value: str) -> None:
-    """Refuses what a setting without a choice cannot be."""
+    """Raises BadSetting for a value that the alias does not accept."""
     if alias.only in ("true", "false"):
         fits = _SWITCH.get(value.lower()) is _SWITCH[alias.only]
     else:
         fits = alias.only in ("", value)
     if not fits:
-        raise BadSetting(f"{shown}={value} cannot be: {alias.note}; leave it out or give {alias.only}.")
+        raise BadSetting(f"{shown}={value} is not supported: {alias.note}; omit it or use {alias.only}.")
 
 
 def misspelt(environ: Mapping[str, str], *others: str) -> dict[str, str]:
-    """Variables that look like a setting but are none → the setting that was probably meant.
+    """Unknown variables that resemble a setting → the setting that was probably meant.
 
-    They are not refused: an orchestrator adds variables of its own, such as REDIS_LEDGER_SERVICE_HOST.  others: names
-    the commands read themselves."""
+    They are not rejected, because orchestrators add variables such as REDIS_LEDGER_SERVICE_HOST.  others: variables
+    that commands read themselves.
+    """
     known = [PREFIX + name.upper() for name in _KNOWN] + [PREFIX + name for name in others]
     known += [PREFIX + alias.name for alias in ALIASES.values()]
     foreign = (name for name in environ if name.startswith(PREFIX) and name not in known)
@@ -169,21 +170,21 @@ def _number(shown: str, name: str, value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
-        raise BadSetting(f"{shown}={value} is not a whole number; give one from {least} up.") from None
+        raise BadSetting(f"{shown}={value} is not an integer; use one from {least} up.") from None
     if not least <= number < 2**53 or (least == -1 and number == 0 and name not in (*_RETENTION, *_OUTCOMES)):
         lowest = 0 if name in _OUTCOMES else 1
         what = f"-1 (no limit) or a number from {lowest} up" if least == -1 else f"a number from {least} up, below 2^53"
-        raise BadSetting(f"{shown}={value} is out of range; give {what}.")
+        raise BadSetting(f"{shown}={value} is out of range; use {what}.")
     return number
 
 
 def _agree(config: Config) -> None:
-    """Settings that are fine alone and make no sense together."""
+    """Checks combinations of settings.  Raises BadSetting."""
     for name in _RETENTION:
         if getattr(config, name) == 0 and not config.retention_acknowledged:
             raise BadSetting(
-                f"{name}=0 would trim every record at once; give -1 (no limit) or a number from 1 up, or turn "
-                "retention_acknowledged on, so that they go once they are acknowledged."
+                f"{name}=0 would trim every record immediately; use -1 (no limit) or a number from 1 up, or turn "
+                "retention_acknowledged on, so that records are trimmed once they are acknowledged."
             )
     if config.default_timeout_ms > config.max_transaction_timeout_ms:
         raise BadSetting(
@@ -192,13 +193,13 @@ def _agree(config: Config) -> None:
         )
     if config.jwt_jwks and not (config.jwt_issuer and config.jwt_audience):
         raise BadSetting(
-            "jwt_jwks needs jwt_issuer and jwt_audience beside it; without them tokens that were made for others would "
+            "jwt_jwks requires jwt_issuer and jwt_audience; without them tokens issued for other services would "
             "count here."
         )
     if (config.jwt_issuer or config.jwt_audience) and not config.jwt_jwks:
-        raise BadSetting("jwt_issuer and jwt_audience need jwt_jwks beside them, a file or URL with the issuer's keys.")
+        raise BadSetting("jwt_issuer and jwt_audience require jwt_jwks, a file or URL with the issuer's keys.")
     if config.coordinators > 1 << 15:
-        raise BadSetting(f"coordinators={config.coordinators} is above 32768, the most there can be.")
+        raise BadSetting(f"coordinators={config.coordinators} is above the maximum of 32768.")
     if config.num_partitions > config.partitions_max:
         raise BadSetting(
             f"num_partitions={config.num_partitions} is above partitions_max={config.partitions_max}; "

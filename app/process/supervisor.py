@@ -124,11 +124,12 @@ async def supervise(
 ) -> None:
     """Runs until cancelled; then every child has ended.
 
-    first      where the first broker listens; the others take the ports after it, or free ones if its port is 0; so
-               does first_kafka
-    arguments  of `serve`, the same for all;  redis_url goes through the environment: it may hold a password.
-               None: they find it as we did
-    Raises Refusal if one does not start.
+    first, first_kafka  the addresses of the first broker; the others use the following ports, or free ones if its port
+                        is 0
+    arguments           of `serve`, the same for all
+    redis_url           passed in the environment, because it may contain a password; None: read from the same file
+
+    Raises Refusal if a broker does not start.
     """
     environ = python.environ()
     if redis_url is not None:
@@ -142,7 +143,7 @@ async def supervise(
         for index in range(brokers)
     ]
     try:
-        # One after the other: the first brings up what the others share.
+        # One after the other: the first starts the embedded server, which the others share.
         lines = [await child.start() for child in children]
         say_ready(
             f"ready http={','.join(field(line, 'http') for line in lines)} "

@@ -24,7 +24,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog, get
 LOOK_EVERY_S = 1.0
 HANDSHAKE_S_MAX = 10.0
 CLOSING_S_MAX = 5.0  # how long the end of a connection may take
-CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of 1.3 are all good
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; all of 1.3 are accepted
 ALPN = {"http": ["http/1.1"], "kafka": []}
 PLAIN = {
     "HTTP_REQUEST",
@@ -49,9 +49,7 @@ class _Link(ssl.SSLObject):
         except ssl.SSLError as error:
             reason = str(error.reason or error)
             if reason in PLAIN:
-                reason = (
-                    f"what came is not TLS ({reason}); a client that speaks plain text has to be given https or SSL"
-                )
+                reason = f"not a TLS handshake ({reason}); configure the client to use https or SSL"
             _limited_log.warning("a TLS handshake failed", door=getattr(self.context, "door", ""), reason=reason[:200])
             raise
 
@@ -122,9 +120,9 @@ class Tls:
         try:
             self._contexts = self._read()
         except Refusal as refusal:
-            _log.warning("the changed TLS certificate cannot be used; the one before stays", reason=str(refusal))
+            _log.warning("the changed TLS certificate is invalid; the previous one stays in use", reason=str(refusal))
         else:
-            _log.info("the TLS certificate was read again", certificate=str(self._certificate))
+            _log.info("the TLS certificate was reloaded", certificate=str(self._certificate))
 
     def _stamp(self) -> tuple[Any, ...]:
         """Changes when a file is written or replaced, also behind symbolic links as in Kubernetes."""
@@ -182,7 +180,7 @@ def _readable(path: Path, name: str) -> None:
             return
     except OSError as error:
         raise Refusal(
-            f"{name} names {path}, which cannot be read ({error.strerror}): correct the path, or its permissions."
+            f"{name} is {path}, which cannot be read ({error.strerror}): correct the path or its permissions."
         ) from error
 
 

@@ -1,12 +1,13 @@
-"""Importing a plain Redis stream into a topic: every entry a record, once each, and its groups as subscriptions.
+"""Imports a Redis stream into a topic, exactly once: entries become records, groups become subscriptions.
 
     entry 1700000000000-3 {order: 7, amount: 12}
-      ─▶ value {"order": "7", "amount": "12"}, or one field's bytes as they are
-         key: a field;  timestamp: of the id;  headers redis-stream, redis-stream-id: the stream's key and the id
+      ─▶ value {"order": "7", "amount": "12"}, or the bytes of one field
+         key: a field;  timestamp: from the id;  headers redis-stream, redis-stream-id: the stream's key and the entry's
+         id
 
-Entries are written STEP at a time, each step in one transaction, and the id of the last one is in the topic itself: an
-import that was killed reads it there and goes on behind it.  The order of the stream holds within a partition, and
-several streams may go into one topic.
+STEP entries are written per transaction.  The id of the last imported entry is in the topic itself, so an import that
+was killed continues after it.  The order of the stream is preserved within a partition, and several streams may be
+imported into one topic.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from redis_ledger.store.store import ReplyError, Store
 
 STREAM_HEADER, ID_HEADER = "redis-stream", "redis-stream-id"
 STEP = 1_000
-STEP_BYTES = 2 << 20  # of fields: as JSON they may become six times as large
-LOOK_BACK = 64  # newest records of a partition that are looked through for an id
+STEP_BYTES = 2 << 20  # size of the fields: as JSON they may become six times larger
+LOOK_BACK = 64  # number of newest records of a partition to search for an id
 
 
 class Id(NamedTuple):
-    """Of a stream entry; ids are compared as pairs of numbers."""
+    """The id of a stream entry; ids are compared as pairs of numbers."""
 
     ms: int
     sequence: int
@@ -51,14 +52,14 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """How an entry of the stream becomes a record.  value_field None: all fields as a JSON object."""
+    """The conversion of an entry to a record.  value_field None: all fields as a JSON object."""
 
     stream: str
     key_field: str | None = None
     value_field: str | None = None
 
     def record(self, entry: Entry) -> Record:
-        """Raises KeyError for a field the entry lacks."""
+        """Raises KeyError for a field that the entry does not have."""
         if self.value_field is None:
             value: Any = {_text(name): _text(each) for name, each in entry.fields.items()}
             value = json.dumps(value, ensure_ascii=False).encode()
@@ -72,7 +73,7 @@ class Shape:
 
 
 class Stream:
-    """The stream that is read.  name: its key, whole."""
+    """The source stream.  name: its complete key."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self._key = store, name.encode()
@@ -81,7 +82,7 @@ class Stream:
         return bool(await self._store.command("TYPE", self._key, key=self._key) == b"stream")
 
     async def after(self, id: Id) -> list[Entry]:
-        """The next STEP entries behind an id."""
+        """The next STEP entries after an id."""
         rows = await self._store.command("XRANGE", self._key, f"({id}", "+", "COUNT", STEP, key=self._key)
         return [Entry(Id.parse(at.decode()), dict(zip(row[::2], row[1::2], strict=True))) for at, row in rows]
 
@@ -93,7 +94,9 @@ class Stream:
         return int(await self._store.command("XLEN", self._key, key=self._key))
 
     async def groups(self) -> dict[str, Id]:
-        """Groups of the stream → the id up to which all is acknowledged; what is pending behind it is got again."""
+        """Groups of the stream → the id up to which all entries are acknowledged; later pending entries are
+        redelivered.
+        """
         try:
             rows = await self._store.command("XINFO", "GROUPS", self._key, key=self._key)
         except ReplyError:
@@ -111,7 +114,7 @@ class Stream:
 
 
 async def newest_id(client: AsyncClient, topic: str, stream: str) -> Id:
-    """The id of the last entry of the stream that was imported; NEVER for a topic without any."""
+    """The id of the last imported entry of the stream; NEVER if there is none."""
     newest = NEVER
     for state in (await client.topics.describe(topic)).partition_states:
         newest = max(newest, await _newest_of(client, topic, state, stream))
@@ -119,7 +122,7 @@ async def newest_id(client: AsyncClient, topic: str, stream: str) -> Id:
 
 
 async def _newest_of(client: AsyncClient, topic: str, state: PartitionState, stream: str) -> Id:
-    """Others may write to the topic too: it is looked back until an id is found."""
+    """Searches backwards for an id, because other producers may write to the topic too."""
     back = LOOK_BACK
     while True:
         begin = max(state.start_offset, state.stable_offset - back)
@@ -131,14 +134,14 @@ async def _newest_of(client: AsyncClient, topic: str, state: PartitionState, str
 
 
 def id_of(message: Message, stream: str) -> Id | None:
-    """None for a record that is not of the stream."""
+    """The id in a record's headers; None if the record is not from the stream."""
     held = message.headers.get(ID_HEADER)
     is_of_it = message.headers.get(STREAM_HEADER) in (stream.encode(), None)  # None: imported by an older release
     return Id.parse(held.decode()) if held is not None and is_of_it else None
 
 
 async def carry(client: AsyncClient, stream: Stream, topic: str, shape: Shape) -> AsyncIterator[int]:
-    """Imports all that is there, and yields how much after every step.  Raises KeyError as Shape.record does."""
+    """Imports all entries and yields the number of each step.  Raises KeyError as Shape.record does."""
     at = await newest_id(client, topic, stream.name)
     while entries := await stream.after(at):
         for some in _cut(entries):
@@ -148,7 +151,7 @@ async def carry(client: AsyncClient, stream: Stream, topic: str, shape: Shape) -
 
 
 def _cut(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Each as much as one request may carry."""
+    """Splits entries so that each part fits into a request."""
     some, size = list[Entry](), 0
     for entry in entries:
         more = sum(len(name) + len(each) for name, each in entry.fields.items())
@@ -162,10 +165,10 @@ def _cut(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 async def carry_groups(client: AsyncClient, topic: str, stream: str, groups: dict[str, Id]) -> None:
-    """A subscription for each group, at the first record that the group has not acknowledged.
+    """Creates a subscription for each group, at the first record that the group has not acknowledged.
 
-    One that is there already is only moved ahead: over records of this stream, that its group has acknowledged and that
-    it has not delivered itself.
+    An existing subscription is only advanced: past records of this stream that the group has acknowledged and the
+    subscription has not delivered.
     """
     there = {each.name for each in await client.subscriptions.list(topic)}
     for name, done in groups.items():
@@ -183,7 +186,7 @@ async def carry_groups(client: AsyncClient, topic: str, stream: str, groups: dic
 
 
 async def _behind(client: AsyncClient, topic: str, partition: int, stream: str, done: Id, begin: int) -> int:
-    """The first offset from `begin` on that is not of an entry of the stream up to an id."""
+    """The first offset from `begin` on whose record is not an entry of the stream up to the id."""
     offset = begin
     async for message in client.read(topic, partition, begin):
         at = id_of(message, stream)
@@ -194,7 +197,7 @@ async def _behind(client: AsyncClient, topic: str, partition: int, stream: str, 
 
 
 def _text(data: bytes) -> str:
-    """JSON has no bytes: what is not UTF-8 is told as the characters of the same numbers."""
+    """Decodes UTF-8; other bytes become the characters with the same numbers, because JSON has no bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -202,6 +205,6 @@ def _text(data: bytes) -> str:
 
 
 def missing_field(entries: Sequence[Entry], shape: Shape) -> str | None:
-    """A field that is asked for and that none of the entries has."""
+    """Returns a required field that none of the entries has."""
     wanted = [each for each in (shape.key_field, shape.value_field) if each is not None]
     return next((each for each in wanted if not any(each.encode() in one.fields for one in entries)), None)

@@ -61,7 +61,7 @@ def test_every_kafka_listener_and_its_advertised_address_are_checked(tmp_path: P
     assert "it is in use" in findings["kafka"][1]["seen"]
     environment = {"REDIS_LEDGER_KAFKA_ADVERTISED": "outside://ledger.example:9094"}
     _, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two, **environment)
-    assert "names outside, which --kafka does not" in findings["kafka"][0]["seen"]
+    assert "has outside, which is not in --kafka" in findings["kafka"][0]["seen"]
 
 
 def test_a_running_broker_is_recognized(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_dd_63_a_setting_without_effect_is_pointed_out(tmp_path: Path) -> None:
     code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", **idle)
     assert code == 0
     found = findings["settings"][0]
-    assert (found["level"], "is without effect" in found["seen"]) == ("warning", True)
+    assert (found["level"], "has no effect" in found["seen"]) == ("warning", True)
 
 
 # -- the home of history in Parquet -----------------------------------------------------------------------------------

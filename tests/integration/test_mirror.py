@@ -373,7 +373,7 @@ async def test_an_unreachable_kafka_is_reported_in_one_sentence(target, option):
     code, out, err = await command(*[word for pair in ends.items() for word in pair])
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert err.startswith(f"redis-ledger: {option} cannot be used: [Errno 111] Connect call failed")
-    assert err.endswith(f"Correct {option}, or the file of its properties.\n")
+    assert err.endswith(f"Correct {option} or its properties file.\n")
 
 
 async def test_wrong_password_error_has_the_text_of_the_broker(redis_url, prefix, tmp_path):

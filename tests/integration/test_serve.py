@@ -211,7 +211,7 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
         (("--http", "[::]:0"), "authentication is disabled"),
         (("--kafka", "0.0.0.0:0"), "Other machines can reach --kafka 0.0.0.0:0"),
         (("--redis", "http://127.0.0.1"), "not a Redis scheme"),
-        (("--set", "num_partitions=many"), "not a whole number"),
+        (("--set", "num_partitions=many"), "not an integer"),
         (("--set", "nonsense=1"), "not a setting"),
         (("--set", "nonsense"), "not NAME=VALUE"),
         (("--data-dir", str(ROOT)), "neither empty nor a data directory"),

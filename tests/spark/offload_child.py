@@ -132,7 +132,7 @@ def main() -> None:
         with os.fdopen(read_end, "rb") as pipe:
             text = pipe.read()
         os.waitpid(pid, 0)
-        print(text.decode() or json.dumps(asdict(Report(False, error="it ended without a word"))), flush=True)
+        print(text.decode() or json.dumps(asdict(Report(False, error="it exited without a message"))), flush=True)
 
 
 # -- the test's side -------------------------------------------------------------------------------------------------

@@ -370,7 +370,7 @@ def test_topics_of_which_nothing_was_offloaded_are_left_alone(client, name, run)
     ("arguments", "told"),
     [
         (["--topic", "a", "--delete-retention", "soon"], "'soon' is not a duration"),
-        (["--topic", "a", "--segment-mb", "0"], "'0' is not a whole number from 1 to 4096"),
+        (["--topic", "a", "--segment-mb", "0"], "'0' is not an integer from 1 to 4096"),
         ([], "one of the arguments --topic --pattern is required"),
     ],
 )

@@ -188,7 +188,7 @@ def test_what_cannot_be_replayed_is_refused_in_one_sentence(client, name, run, a
         (["--from-time", "noon"], "'noon' is not a time"),
         (["--from-time", "2026-01-01T12:00Z", "--to-time", "2026-01-01T12:00Z"], "--to-time has to be later"),
         (["--from-time", "5", "--from-offsets", "{}"], "not allowed with argument --from-time"),
-        (["--rate", "0"], "'0' is not a whole number from 1 on"),
+        (["--rate", "0"], "'0' is not an integer from 1 on"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):

@@ -1,4 +1,4 @@
-"""/livez, /readyz, and the way in at /v1."""
+"""/livez, /readyz, and the entry point /v1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ routes = Routes("health")
 
 @routes.get("/livez", requires=PUBLIC, examples=examples.LIVE)
 async def livez(request: HttpRequest) -> core.Live:
-    """Whether the process answers; it says nothing about Redis."""
+    """Liveness: the process answers. Redis is not checked."""
     return core.Live()
 
 
@@ -30,7 +30,7 @@ async def livez(request: HttpRequest) -> core.Live:
     examples=examples.READY,
 )
 async def readyz(request: HttpRequest) -> HttpResponse:
-    """Whether this broker can serve, and what it knows of its Redis."""
+    """Readiness: whether this broker can serve requests, and the state of its Redis."""
     if request.services.draining.is_set():
         raise Draining()
     return HttpResponse(200, msgspec.json.encode(await request.broker.ready()))
@@ -38,7 +38,7 @@ async def readyz(request: HttpRequest) -> HttpResponse:
 
 @routes.get("/v1", requires=PUBLIC, examples=examples.ENTRY)
 async def entry(request: HttpRequest) -> core.Entry:
-    """The name and version of this broker, and where to go from here."""
+    """Name and version of this broker, and links to the documentation."""
     links = {
         "topics": "/v1/topics",
         "transactions": "/v1/transactions",

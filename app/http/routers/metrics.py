@@ -19,5 +19,5 @@ async def show_metrics(request: HttpRequest) -> HttpResponse:
     shown = []
     for part in exposition.parts():
         shown.append(part)
-        await asyncio.sleep(0)  # others go on meanwhile
+        await asyncio.sleep(0)  # other requests run in between
     return HttpResponse(200, b"".join(shown), exposition.CONTENT_TYPE.encode())

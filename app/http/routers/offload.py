@@ -1,6 +1,7 @@
-"""/v1/topics/{topic}/cold and /v1/topics/{topic}/partitions/{partition}/cold: history in Parquet.
+"""/v1/topics/{topic}/cold and /v1/topics/{topic}/partitions/{partition}/cold: offloaded records.
 
-A job asks for a plan, writes its files, publishes them; the payload then leaves Redis, and the log stays.
+A job requests a plan, writes the files and publishes them.  The payload is then deleted from Redis; offsets stay
+readable.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _GONE = (UnknownTopic, UnknownPartition)
 
 @routes.get("/v1/topics/{topic}/cold", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.OFFLOADED)
 async def describe_offloaded(request: HttpRequest, topic: str, query: bodies.OffloadQuery) -> bodies.OffloadedTopic:
-    """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next.
+    """Show the offloaded segments of a topic, their files, and the current plans.
 
-    `after` of an answer asks for the next page; without it there is none. It begins with more segments of the last
-    partition, or with the first of them when that is of another version by now.
+    If the response has `after`, send it to get the next page. The page continues the segments of the last partition, or
+    starts with its first segment if the manifest has changed since.
     """
     page = await request.broker.offload.page(
         topic, limit=query.limit, after=None if query.after is UNSET else query.after
@@ -67,10 +68,11 @@ async def describe_offloaded(request: HttpRequest, topic: str, query: bodies.Off
     examples=examples.PLAN,
 )
 async def plan_offload(request: HttpRequest, topic: str, partition: str, body: bodies.PlanOffload) -> bodies.Planned:
-    """Plan which stretches of a partition are written next.
+    """Plan which offset ranges of a partition are offloaded next.
 
-    The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned, or
-    retention has taken all of it. It ends where sealed ledgers end, below the first open transaction.
+    The plan is stored before it is returned. Further requests return the same plan until it is published or abandoned,
+    or retention has trimmed its whole range. It ends at the end of the sealed ledgers, below the first open
+    transaction.
     """
     found = await request.broker.offload.plan(
         topic, partition_number(partition), topic_id=body.topic_id, seal=body.seal, older_than_ms=body.older_than_ms
@@ -86,10 +88,10 @@ async def plan_offload(request: HttpRequest, topic: str, partition: str, body: b
     examples=examples.PUBLISH,
 )
 async def publish_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Publish) -> bodies.Published:
-    """Publish what was written by a plan; then the payload of what it covers leaves Redis.
+    """Publish the files of a plan, then delete the payload of its range from Redis.
 
-    Everything is checked first: the segments are the plan's stretches, and their files are in the home. Publishing
-    again what was published is no error.
+    The broker first checks that the segments are the ranges of the plan and that their files exist in the offload home.
+    Publishing the same plan again is not an error.
     """
     published = await request.broker.offload.publish(
         topic, partition_number(partition), body.plan, _segments(body.segments)
@@ -105,9 +107,9 @@ async def publish_segments(request: HttpRequest, topic: str, partition: str, bod
     _ONE + ":abandon", requires=(CLUSTER_ACTION,), keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON
 )
 async def abandon_plan(request: HttpRequest, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
-    """Give up a plan, and learn which files it named.
+    """Abandon a plan and return its file names.
 
-    Nothing was taken from Redis for it. Delete those of the files that are there, once nobody writes them any more.
+    No payload has been deleted from Redis for it. Delete the files that exist after their writers have stopped.
     """
     return bodies.Files(files=await request.broker.offload.abandon(topic, partition_number(partition), body.plan))
 
@@ -120,10 +122,10 @@ async def abandon_plan(request: HttpRequest, topic: str, partition: str, body: b
     examples=examples.SWAP,
 )
 async def swap_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Swap) -> bodies.Swapped:
-    """Put segments in the place of others that cover the same stretch.
+    """Replace segments by others that cover the same range.
 
-    Compaction does this: what it wrote has fewer records, in the same offsets. The files of the others can be deleted
-    when nobody reads them any more. A topic that was made again since is refused, whatever its version is.
+    Compaction uses this: its segments have fewer records at the same offsets. Delete the replaced files when no reader
+    uses them any more. The request is rejected if the topic was deleted and created again, whatever its version.
     """
     swapped = await request.broker.offload.swap(
         topic, partition_number(partition), body.version, body.remove, _segments(body.add), topic_id=body.topic_id
@@ -135,10 +137,10 @@ async def swap_segments(request: HttpRequest, topic: str, partition: str, body: 
     _ONE + ":forget", requires=(CLUSTER_ACTION,), keyed=True, optional=True, errors=_GONE, examples=examples.FORGET
 )
 async def forget_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
-    """Forget the segments that lie wholly below the log start, and learn their files.
+    """Remove the segments that lie completely below the log start offset, and return their files.
 
-    Retention moves the log start over what is in Parquet as over the rest. Brokers do this by themselves then, and
-    delete the files where they can; those of this answer are left to the caller.
+    Retention also applies to offloaded records. Brokers remove expired segments automatically and delete their files if
+    they have write access; the files in this response are left to the caller.
     """
     found = await request.broker.offload.forget(topic, partition_number(partition), topic_id=body.topic_id)
     return bodies.Files(files=found)

@@ -1,4 +1,4 @@
-"""/v1/producers: ids for idempotent producing."""
+"""/v1/producers: producer ids for idempotent production."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ routes = Routes("producers")
     "/v1/producers", requires=(INIT_PRODUCER_ID,), status=201, keyed=True, optional=True, examples=examples.PRODUCER
 )
 async def create_producer(request: HttpRequest, body: core.Empty) -> core.Producer:
-    """Get an id for idempotent producing.
+    """Get a producer id for idempotent production.
 
-    Count a sequence per partition from 0, one for every record. A repeated batch is then answered with its first
-    outcome instead of being written twice.
+    Number the records of each partition from 0. A repeated batch is not written again; the response contains its
+    original offsets.
     """
     producer_id, epoch = await request.broker.producers.allocate()
     return core.Producer(producer_id=producer_id, epoch=epoch)

@@ -1,4 +1,4 @@
-"""/v1/quotas: how much each principal may ask of one broker."""
+"""/v1/quotas: limits of principals on each broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = {"bytes_in_per_s": 1_048_576, "bytes_out_per_s": None, "requests_per_s"
     examples={"200": {"quotas": [{"principal": "User:ada", **_SHOWN}]}},
 )
 async def list_quotas(request: HttpRequest) -> bodies.Quotas:
-    """List the quotas that were set; what is null there applies as the row of `User:*` or the settings have it."""
+    """List the configured quotas. For a null limit, the quota of `User:*` or the broker setting applies."""
     found = await request.broker.quotas.all()
     return bodies.Quotas(quotas=[_to_body(principal, quota) for principal, quota in found.items()])
 
@@ -35,10 +35,10 @@ async def list_quotas(request: HttpRequest) -> bodies.Quotas:
     },
 )
 async def set_quota(request: HttpRequest, principal: str, body: bodies.SetQuota) -> bodies.Quota:
-    """Set parts of a principal's quota, or with null take them back; what is left out stays.
+    """Set limits of a principal; null removes a limit, omitted limits stay.
 
-    Limits are each broker's own: with three brokers a principal may ask three times as much. They count on this broker
-    at once, and on the others within two seconds. 0 lifts a limit that all others have.
+    Limits apply on each broker: with three brokers, a principal has three times the quota. Changes take effect on this
+    broker immediately and on the others within two seconds. 0 exempts the principal from the default limit.
     """
     wanted = msgspec.to_builtins(body)
     request.facts = wanted
@@ -47,7 +47,7 @@ async def set_quota(request: HttpRequest, principal: str, body: bodies.SetQuota)
 
 @routes.delete("/v1/quotas/{principal}", requires=(ALTER_CLUSTER,), act="quota.remove", status=204)
 async def remove_quota(request: HttpRequest, principal: str) -> None:
-    """Take a principal's quota back; that of all others applies then. None there is no error."""
+    """Remove a principal's quota; the default applies then. Removing a quota that does not exist is not an error."""
     await request.broker.quotas.remove(principal)
 
 

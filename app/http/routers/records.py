@@ -85,12 +85,12 @@ async def produce(
 ) -> core.Produced:
     """Append records to a topic.
 
-    Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay
-    together. With `deliver_at` or `deliver_after` a record is scheduled: it gets its offset when it is due, and the
-    answer has its id. With `transaction` records become visible, or are scheduled, when it commits. With
-    `producer_id`, `epoch` and `sequence` a repeated request is answered with where the records are already. A body
-    of `application/vnd.redis-ledger.batch` is one or more record batches (Kafka's format, version 2), which are
-    stored as they are; partition and transaction are then query parameters.
+    Records with a key go to the partition of the key's hash (murmur2, as in Kafka); records without a key go to one
+    partition. With `deliver_at` or `deliver_after` a record is scheduled: it gets its offset when it is due, and the
+    response contains its id. With `transaction`, records become visible, or are scheduled, when the transaction
+    commits. With `producer_id`, `epoch` and `sequence`, a repeated request returns the offsets of the first one. A body
+    of type `application/vnd.redis-ledger.batch` contains one or more record batches (Kafka's format, version 2), which
+    are stored unchanged; partition and transaction are then query parameters.
     """
     if isinstance(body, bytes):
         return await _produce_batches(request, topic, body, query)
@@ -151,15 +151,16 @@ def _owner(request: HttpRequest) -> str:
 
 
 def claimed(request: HttpRequest) -> ProducerSequence | None:
-    """The producer under which a repeated request is found to be written already."""
+    """The producer id and epoch of the Idempotency-Key, by which a partition detects a repeated request."""
     if request.claim is None:
         return None
-    assert request.claim.producer_id is not None, "the claim of what writes records carries a producer id"
+    assert request.claim.producer_id is not None, "the claim of an operation that writes records has a producer id"
     return ProducerSequence(request.claim.producer_id, 0, 0, kept_for(request.claim.kept_for_s))
 
 
 def _refuse_if_in_doubt(request: HttpRequest) -> None:
-    """Records of a transaction carry its own producer id, so a partition cannot tell a repeated request by it."""
+    """Transactional records have the producer id of the transaction, so a partition cannot detect a repeated
+    request."""
     if request.claim is not None and request.claim.resumed:
         raise OutcomeUnknown(
             "An earlier attempt with this Idempotency-Key may have written these records. Abort the transaction and "
@@ -168,7 +169,7 @@ def _refuse_if_in_doubt(request: HttpRequest) -> None:
 
 
 def check_headers(request: HttpRequest, record: core.RecordIn) -> int:
-    """How many the record has.  Raises RequestTooLarge."""
+    """Returns the number of headers.  Raises RequestTooLarge."""
     count = len(record.headers or ()) + len(record.headers_base64 or ())
     if count > request.config.record_headers_max:
         raise too_many_headers(request.config, of_record=True)
@@ -182,7 +183,7 @@ async def parse_records(
     limit = request.config.records_per_request_max
     if len(records) > limit:
         raise RequestTooLarge(
-            f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
+            f"{where} has {len(records)} records; at most {limit} are allowed in a request. Split it; nothing was written.",
             records_per_request_max=limit,
         )
     made, pace, headers = list[NewRecord](), Pace(), 0
@@ -225,24 +226,24 @@ def scheduled_to_body(found: Sequence[ScheduledRef]) -> list[core.ScheduledRef] 
     examples=examples.FETCH,
 )
 async def fetch(request: HttpRequest, topic: str, partition: str, query: core.FetchQuery) -> HttpResponse:
-    """Read records of a partition from an offset on.
+    """Read records of a partition, starting at an offset.
 
-    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at
-    `next_offset` while `more` is true.
+    `read_committed` stops at the first open transaction and omits aborted records. Continue at `next_offset` while
+    `more` is true.
 
-    A record does not store which member its value was produced in. By default the content decides: the text `1.10`
-    is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
+    The log does not store whether a value was produced as `value`, `text` or `base64`. By default the content decides:
+    the text `1.10` is returned as the number `"value": 1.10`. To get one form always, use `as=text` or `as=base64`.
 
-    A batch that is too large to decode, or damaged, is passed over: `skipped` says which offsets those are.
+    Batches that are damaged or too large to decode are omitted and listed in `skipped`.
 
-    With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole
-    batches: the first may begin below `offset`), and the offsets are headers.
+    With `Accept: application/vnd.redis-ledger.batch` the response contains the stored record batches, and the offsets
+    are in headers. Batches are complete: the first one may begin below `offset`.
     """
     number = partition_number(partition)
     wait_ms = min(query.wait_ms, request.config.wait_ms_max)
     work = request.broker.records.fetch(
         topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms,
-        # An answer of batches is cut between batches only, so max_records means nothing there.
+        # A response with batches contains whole batches only, so max_records does not apply.
         records_max=ALL_RECORDS if request.accepts_batches() else query.max_records, room=request.read_lease(),
     )  # fmt: skip
     fetched = await (request.run_while_connected(work) if wait_ms else work)
@@ -269,7 +270,7 @@ async def fetch(request: HttpRequest, topic: str, partition: str, query: core.Fe
 
 
 def _count(request: HttpRequest, topic: str, number: int, fetched: Fetched, returned: int | None) -> None:
-    """returned: the number of records in the answer, None for all; their bytes are counted in proportion."""
+    """returned: the number of records in the response, None for all; bytes are counted in proportion."""
     batches = [batch for batch in fetched.batches if not batch.is_control]
     partition = request.broker.catalog.opened(topic, number)
     if batches and partition is not None:
@@ -287,8 +288,7 @@ def _count(request: HttpRequest, topic: str, number: int, fetched: Fetched, retu
 async def find_offset(request: HttpRequest, topic: str, partition: str, query: core.OffsetQuery) -> core.OffsetFound:
     """Find the offset for a time.
 
-    It is that of the first record, in offset order, whose timestamp is as late. If there is none it is where the next
-    record will be.
+    Returns the offset of the first record whose timestamp is equal or later, or the end offset if there is none.
     """
     offset, timestamp_ms = await request.broker.partition_fetch.offset_at(
         topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=request.charge_decoded
@@ -299,9 +299,11 @@ async def find_offset(request: HttpRequest, topic: str, partition: str, query: c
 async def _records(
     request: HttpRequest, number: int, fetched: Fetched, query: core.FetchQuery
 ) -> tuple[core.Fetched, int]:
-    """And how many bytes were unpacked for it.  Goes on behind what cannot be decoded: no reader gets stuck there.
-    Large records are LargeRecord in the answer's list."""
-    # The first batch may begin before the offset asked for, and before the log start.
+    """Returns the response and the number of decompressed bytes.  Large records are LargeRecord in the response's list.
+
+    Continues after batches that cannot be decoded, so that readers make progress.
+    """
+    # The first batch may begin before the requested offset and before the log start.
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
     bodies: list[Any] = []
     skipped: list[core.Skipped] = []
@@ -316,9 +318,9 @@ async def _records(
             break
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
         try:
-            # One more than there is room for says where to read on.
+            # The first record that does not fit determines next_offset.
             records = await paced.decode(batch.data, budget, first, first + left)
-            if len(records) <= left and first + left < batch.last_offset:  # history in Parquet has gaps
+            if len(records) <= left and first + left < batch.last_offset:  # offloaded records have gaps
                 records = await paced.decode(batch.data, budget, first, batch.last_offset)
         except DecodingBusy:
             if not budget.is_cut or not (bodies or skipped):

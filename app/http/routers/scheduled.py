@@ -1,6 +1,6 @@
-"""/v1/topics/{topic}/scheduled: records that are delivered later: create, look, cancel, move.
+"""/v1/topics/{topic}/scheduled: scheduled records: create, list, cancel, reschedule.
 
-An id such as 0:17.2 says partition, entry and place within it; it stays the same when the record is moved.
+An id such as 0:17.2 consists of partition, entry, and index in the entry; rescheduling does not change it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ routes = Routes("scheduled")
 _ALL = "/v1/topics/{topic}/scheduled"
 _ONE = _ALL + "/{scheduled}"
 _ONE_ERRORS = (UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered, AlreadyCancelled)
-# What a record has of its own, so that it cannot stand beside `records`.
+# Members of a single record, which cannot be combined with `records`.
 _OWN = ("key", "key_base64", "value", "text", "base64", "headers", "headers_base64", "timestamp_ms")
 
 
@@ -58,11 +58,11 @@ _OWN = ("key", "key_base64", "value", "text", "base64", "headers", "headers_base
     examples=examples.SCHEDULE,
 )
 async def schedule(request: HttpRequest, topic: str, body: bodies.Schedule) -> bodies.ScheduledRecords:
-    """Schedule records, to be delivered at a time or after a delay.
+    """Schedule records for delivery at a time or after a delay.
 
-    Until then no reader, subscription or Kafka consumer sees them; then they get their offsets. What is due already is
-    delivered at once. `POST /v1/topics/{topic}/records` takes `deliver_at` and `deliver_after` too, also in a
-    transaction.
+    A scheduled record gets its offset, and becomes visible to consumers, when it is due. Records that are already due
+    are delivered immediately. `POST /v1/topics/{topic}/records` also supports `deliver_at` and `deliver_after`,
+    including in transactions.
     """
     if body.repeat is not None:
         return bodies.ScheduledRecords(
@@ -70,7 +70,7 @@ async def schedule(request: HttpRequest, topic: str, body: bodies.Schedule) -> b
         )
     for name in ("until", "times", "timezone"):
         if getattr(body, name) is not None:
-            raise InvalidRepeat(f"$.{name} goes with repeat; give both or neither.")
+            raise InvalidRepeat(f"$.{name} requires repeat; give both or neither.")
     given = await _given(request, body)
     appended = await request.broker.records.produce(
         topic, given, partition=body.partition, producer=claimed(request), may_create=create_check(request, topic)
@@ -90,14 +90,16 @@ async def _given(request: HttpRequest, body: bodies.Schedule) -> list[types.NewR
     else:
         for name in _OWN:
             if getattr(body, name) not in (None, UNSET):
-                raise InvalidRequest(f"$.{name} is a record's own; put it into $.records, or leave those out.")
+                raise InvalidRequest(
+                    f"$.{name} belongs to a single record; put it into the elements of $.records, or omit $.records."
+                )
         found = await parse_records(request, body.records, "$.records", body.partition)
         at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
         found = [r if _is_timed(r) else r._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms) for r in found]
     for index, record in enumerate(found):
         if not _is_timed(record):
             where = json_path("$.records", index) if body.records is not None else "$"
-            raise InvalidDelay(f"{where} does not say when; give deliver_at or deliver_after.")
+            raise InvalidDelay(f"{where} has no delivery time; give deliver_at or deliver_after.")
     return found
 
 
@@ -107,7 +109,7 @@ def _is_timed(record: types.NewRecord) -> bool:
 
 async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, repeat: str) -> types.ScheduledRef:
     if body.records is not None:
-        raise InvalidRepeat("$.repeat goes with one record; give that as it is, and leave out $.records.")
+        raise InvalidRepeat("$.repeat applies to a single record; give that record directly and omit $.records.")
     if request.claim is not None and request.claim.resumed:
         raise OutcomeUnknown(
             "An earlier attempt with this Idempotency-Key may have scheduled the record. Look for it by its key, and "
@@ -126,9 +128,9 @@ async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, rep
     examples=examples.LIST_SCHEDULED,
 )
 async def list_scheduled(request: HttpRequest, topic: str, query: bodies.ScheduledQuery) -> bodies.ScheduledPage:
-    """List what waits, by the time it is due.
+    """List scheduled records by due time.
 
-    `after` of an answer asks for the next page; without it there is none.
+    If the response has `after`, send it to get the next page.
     """
     key = _set(query.key_base64)
     if query.key is not UNSET:
@@ -148,7 +150,7 @@ async def list_scheduled(request: HttpRequest, topic: str, query: bodies.Schedul
 async def get_scheduled(
     request: HttpRequest, topic: str, scheduled: str, query: bodies.OneScheduledQuery
 ) -> bodies.ScheduledRecord:
-    """Show a record that waits."""
+    """Show a scheduled record."""
     return _to_body(
         await request.broker.delayed.get(topic, ScheduledId.parse(scheduled), charge=request.charge_decoded), query.as_
     )
@@ -161,9 +163,9 @@ async def get_scheduled(
     errors=(UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered),
 )
 async def cancel_scheduled(request: HttpRequest, topic: str, scheduled: str) -> None:
-    """Cancel a record: it will not be delivered, nor repeated. Cancelling again is no error.
+    """Cancel a scheduled record and its repetitions; idempotent.
 
-    A record is either cancelled or delivered; `already_delivered` says that it is in the log.
+    A record is either cancelled or delivered. `already_delivered`: it is in the log.
     """
     for error in await request.broker.delayed.cancel(topic, [ScheduledId.parse(scheduled)]):
         if error is not None:
@@ -174,13 +176,13 @@ async def cancel_scheduled(request: HttpRequest, topic: str, scheduled: str) -> 
     _ALL + ":cancel", requires=(WRITE_TOPIC,), keyed=True, errors=(UnknownTopic,), examples=examples.CANCEL_SCHEDULED
 )
 async def cancel_many(request: HttpRequest, topic: str, body: bodies.CancelScheduled) -> bodies.Cancelled:
-    """Cancel records, and learn of each which came first: the cancellation or the delivery."""
+    """Cancel scheduled records; returns for each whether it was cancelled or already delivered."""
     limit = request.config.records_per_request_max
     if len(body.ids) > limit:
         raise RequestTooLarge(
-            f"$.ids: {len(body.ids)} is more than the {limit} a request may carry.", records_per_request_max=limit
+            f"$.ids has {len(body.ids)} ids; a request may have at most {limit}.", records_per_request_max=limit
         )
-    by_partition: dict[int, dict[str, ScheduledId]] = {}  # ids as they were written; 0:1.0 and 0:01.0 are one
+    by_partition: dict[int, dict[str, ScheduledId]] = {}  # 0:1.0 and 0:01.0 are the same id
     for text in body.ids:
         with contextlib.suppress(UnknownScheduled):
             id = ScheduledId.parse(text)
@@ -208,10 +210,10 @@ def _outcome(error: LedgerError | None) -> CancelResult:
     _ONE, requires=(WRITE_TOPIC,), errors=(*_ONE_ERRORS, InvalidDelay, DelayTooLong), examples=examples.RESCHEDULE
 )
 async def reschedule(request: HttpRequest, topic: str, scheduled: str, body: bodies.Reschedule) -> ScheduledRef:
-    """Give a record that waits another time; its id stays."""
+    """Change the delivery time of a scheduled record; its id stays."""
     at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
     if at_ms is None and after_ms is None:
-        raise InvalidDelay("$ does not say when; give deliver_at or deliver_after.")
+        raise InvalidDelay("$ has no delivery time; give deliver_at or deliver_after.")
     moved = await request.broker.delayed.reschedule(
         topic, ScheduledId.parse(scheduled), deliver_at_ms=at_ms, deliver_after_ms=after_ms
     )
@@ -226,7 +228,7 @@ async def reschedule(request: HttpRequest, topic: str, scheduled: str, body: bod
     examples=examples.CLEAR_SCHEDULED,
 )
 async def clear_scheduled(request: HttpRequest, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
-    """Cancel everything that waits in a topic, or in one of its partitions."""
+    """Cancel all scheduled records of a topic or of one partition."""
     cancelled = await request.broker.delayed.clear(topic, _set(query.partition))
     request.facts = {"cancelled": cancelled}
     return bodies.Cleared(cancelled=cancelled)
@@ -234,14 +236,14 @@ async def clear_scheduled(request: HttpRequest, topic: str, query: bodies.Partit
 
 @routes.get(_ALL + ":stats", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)
 async def delay_stats(request: HttpRequest, topic: str) -> bodies.DelayStats:
-    """Count what waits, by partition and in all."""
+    """Count scheduled records, by partition and in total."""
     counts = await request.broker.delayed.counts(topic)
     partitions = [bodies.PartitionDelays(**each._asdict()) for each in counts]
     return bodies.DelayStats(partitions=partitions, total=_total(partitions))
 
 
 def _total(partitions: Sequence[bodies.PartitionDelays]) -> bodies.Delays:
-    """Sums, but of the due times the first and the last there are."""
+    """Sums the counts; the due times are the first and the last of all partitions."""
     total = {name: sum(getattr(each, name) for each in partitions) for name in bodies.Delays.__struct_fields__}
     total["first_due_ms"] = min((p.first_due_ms for p in partitions if p.first_due_ms >= 0), default=-1)
     total["last_due_ms"] = max((p.last_due_ms for p in partitions), default=-1)
@@ -250,10 +252,10 @@ def _total(partitions: Sequence[bodies.PartitionDelays]) -> bodies.Delays:
 
 @routes.get(_ALL + ":histogram", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_HISTOGRAM)
 async def delay_histogram(request: HttpRequest, topic: str, query: bodies.HistogramQuery) -> bodies.Histogram:
-    """Count what waits by the time it is due, in parts of equal length."""
+    """Count scheduled records by due time, in bins of equal length."""
     begin, end = _time(query.from_, "from"), _time(query.to, "to")
     if begin is not None and end is not None and end <= begin:
-        raise InvalidRequest(f"to is {end} and from {begin}; give a later time as to.")
+        raise InvalidRequest(f"to ({end}) is not after from ({begin}); give a later time as to.")
     bins = await request.broker.delayed.histogram(topic, from_ms=begin, to_ms=end, bins=query.bins)
     return bodies.Histogram(bins=[bodies.Bin(from_ms=first, to_ms=last, records=count) for first, last, count in bins])
 
@@ -267,7 +269,7 @@ async def delay_histogram(request: HttpRequest, topic: str, query: bodies.Histog
     examples=examples.REBUILD,
 )
 async def rebuild_scheduled(request: HttpRequest, topic: str, body: bodies.Rebuild) -> bodies.Rebuilt:
-    """Make the index of what waits again from the records themselves; nothing is delivered early or lost by it."""
+    """Rebuild the index of scheduled records from the records; no record is lost or delivered early."""
     return bodies.Rebuilt(entries=await request.broker.delayed.rebuild(topic, body.partition))
 
 
@@ -276,7 +278,7 @@ def _time(given: str | UnsetType, name: str) -> int | None:
 
 
 def _set(given: T | UnsetType) -> T | None:
-    """A parameter of a query, None if it was left out."""
+    """A query parameter; None if it is not set."""
     return None if given is UNSET else given
 
 

@@ -1,7 +1,7 @@
-"""/v1/acls, /v1/tokens, /v1/users, /v1/audit: who may do what, by which proof, and what was done.
+"""/v1/acls, /v1/tokens, /v1/users, /v1/audit: ACLs, credentials and the audit log.
 
-Refused while auth_required is off: whoever reaches an open broker could make a token that still counts when it is not
-open any more.  The command line on the machine prepares rules and tokens then.
+Rejected while auth_required is off: any client of an open broker could create a token that stays valid after
+authentication is turned on.  Prepare ACLs and tokens with the command line, which accesses Redis.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _OFF = (SecurityDisabled,)
 
 @routes.get("/v1/acls", requires=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_ACLS)
 async def list_acls(request: HttpRequest, query: bodies.AclFilter) -> bodies.Acls:
-    """List the rules that say who may do what."""
+    """List ACLs."""
     return bodies.Acls(acls=[_to_body(each) for each in await _security(request).list_rules(_filter(query))])
 
 
 @routes.post("/v1/acls", requires=(ALTER_CLUSTER,), act="acl.add", keyed=True, errors=_OFF, examples=examples.ADD_ACLS)
 async def add_acls(request: HttpRequest, body: bodies.AddAcls) -> bodies.AclsAdded:
-    """Add rules: all of them, or none. A rule that is there already is no error.
+    """Add ACLs, all or none. An ACL that already exists is not an error.
 
-    They count on this broker at once, and on the others within two seconds.
+    They take effect on this broker immediately and on the others within two seconds.
     """
     rules = [_rule(each) for each in body.acls]
     request.target, request.facts = told(rules), facts(rules)
@@ -51,9 +51,9 @@ async def add_acls(request: HttpRequest, body: bodies.AddAcls) -> bodies.AclsAdd
     examples=examples.DELETE_ACLS,
 )
 async def delete_acls(request: HttpRequest, body: bodies.DeleteAcls) -> bodies.AclsDeleted:
-    """Delete every rule that one of the filters takes, and learn which they were."""
+    """Delete the ACLs that match any of the filters, and return them."""
     if any(msgspec.to_builtins(each) == {} for each in body.filters):
-        raise InvalidRequest("$.filters: a filter that says nothing takes every rule; give at least one member.")
+        raise InvalidRequest("$.filters: an empty filter would match all ACLs; give at least one member.")
     removed = [
         rule for rules in await _security(request).remove_rules([_filter(f) for f in body.filters]) for rule in rules
     ]
@@ -63,7 +63,7 @@ async def delete_acls(request: HttpRequest, body: bodies.DeleteAcls) -> bodies.A
 
 @routes.get("/v1/tokens", requires=(), errors=_OFF, examples=examples.LIST_TOKENS)
 async def list_tokens(request: HttpRequest, query: bodies.TokensQuery) -> bodies.Tokens:
-    """List API tokens, without their secrets: the caller's own, or with DESCRIBE on the cluster all."""
+    """List API tokens without their secrets: the caller's own, or all with DESCRIBE on the cluster."""
     security, caller = _security(request), request.caller
     sees_all = security.allows(caller, Op.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME)
     found = (await security.list_tokens()).items()
@@ -80,7 +80,7 @@ async def list_tokens(request: HttpRequest, query: bodies.TokensQuery) -> bodies
     "/v1/tokens", requires=(ALTER_CLUSTER,), act="token.create", status=201, errors=_OFF, examples=examples.CREATE_TOKEN
 )
 async def create_token(request: HttpRequest, body: bodies.CreateToken) -> bodies.TokenCreated:
-    """Create an API token for a principal. Its text is told once, in this answer."""
+    """Create an API token for a principal. Only this response contains its text."""
     security = _security(request)
     request.target = body.principal
     id, text = await security.create_token(body.principal, expires_ms=body.expires_ms or 0, note=body.note)
@@ -94,13 +94,13 @@ async def create_token(request: HttpRequest, body: bodies.CreateToken) -> bodies
     "/v1/tokens/{token}", requires=(OWN_TOKEN,), act="token.revoke", status=204, errors=(*_OFF, UnknownToken)
 )
 async def revoke_token(request: HttpRequest, token: str) -> None:
-    """Revoke an API token, by its id. Everybody may revoke their own."""
+    """Revoke an API token by its id. Any principal may revoke its own tokens."""
     request.facts = {"principal": (await _security(request).revoke_token(token)).principal}
 
 
 @routes.get("/v1/users", requires=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_USERS)
 async def list_users(request: HttpRequest) -> bodies.Users:
-    """List the users of Kafka clients, and how each can log in."""
+    """List SCRAM users and their mechanisms."""
     _security(request)
     found = await request.broker.scram_credentials.all()
     return bodies.Users(users=[bodies.User(user=name, mechanisms=sorted(each)) for name, each in found.items()])
@@ -114,9 +114,9 @@ async def list_users(request: HttpRequest) -> bodies.Users:
     examples=examples.SET_USER,
 )
 async def set_user(request: HttpRequest, user: str, body: bodies.SetUser) -> bodies.UserSet:
-    """Add a user of Kafka clients, or give one another password.
+    """Add a SCRAM user for Kafka clients, or change its password.
 
-    Only what a password can be checked with is stored.
+    Only the SCRAM credentials derived from the password are stored.
     """
     _security(request)
     is_new = await request.broker.scram_credentials.add(user, body.password)
@@ -128,16 +128,16 @@ async def set_user(request: HttpRequest, user: str, body: bodies.SetUser) -> bod
     "/v1/users/{user}", requires=(ALTER_CLUSTER,), act="user.remove", status=204, errors=(*_OFF, UnknownUser)
 )
 async def remove_user(request: HttpRequest, user: str) -> None:
-    """Remove a user of Kafka clients; connections it has are closed."""
+    """Remove a SCRAM user; its connections are closed."""
     _security(request)
     await request.broker.scram_credentials.remove(user)
 
 
 @routes.get("/v1/audit", requires=(DESCRIBE_CLUSTER,), examples=examples.AUDIT)
 async def list_audit(request: HttpRequest, query: bodies.AuditQuery) -> bodies.AuditEntries:
-    """List administrative acts, newest first: who did what, from where, and how it ended.
+    """List the audit log, newest first: principal, action, address and result.
 
-    `before`, the id of the last entry, asks for the next page. About 100 000 are kept.
+    For the next page, set `before` to the id of the last entry. About 100 000 entries are retained.
     """
     found = await request.broker.audit.entries(query.limit, "" if query.before is UNSET else query.before)
     return bodies.AuditEntries(

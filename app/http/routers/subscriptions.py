@@ -1,6 +1,6 @@
 """/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek, dead letters.
 
-A subscription's name may hold any printable characters, a slash too; in a path it is percent-encoded.
+A subscription name may contain any printable character, including a slash; it is percent-encoded in paths.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ _ACK_ERRORS = (
     examples=examples.CREATE_SUBSCRIPTION,
 )
 async def create_subscription(request: HttpRequest, topic: str, body: bodies.CreateSubscription) -> HttpResponse:
-    """Create a subscription; one that exists with the same kind is answered with 200.
+    """Create a subscription; returns 200 if it exists with the same kind.
 
-    A topic that does not exist is created where producing to it would create it (`auto_create_topics`).
-    `shared`: any number of consumers, each message leased to one of them. `exclusive`: one consumer at a time, in
-    order, and cumulative acknowledgement.
+    A topic that does not exist is created if `auto_create_topics` is on.
+    `shared`: any number of consumers, each message is leased to one of them. `exclusive`: one consumer at a time, in
+    order, with cumulative acknowledgement.
     """
     check_subscription_name(body.name)
     request.check(Op.READ, Resource.GROUP, body.name)
@@ -94,7 +94,7 @@ async def create_subscription(request: HttpRequest, topic: str, body: bodies.Cre
     examples=examples.LIST_SUBSCRIPTIONS,
 )
 async def list_subscriptions(request: HttpRequest, topic: str) -> bodies.Subscriptions:
-    """List the subscriptions of a topic, those that the caller may describe."""
+    """List the subscriptions of a topic that the caller may describe."""
     found = [
         each
         for each in await request.broker.subscriptions.list(topic)
@@ -108,7 +108,7 @@ async def list_subscriptions(request: HttpRequest, topic: str) -> bodies.Subscri
     examples=examples.SUBSCRIPTION,
 )  # fmt: skip
 async def describe_subscription(request: HttpRequest, topic: str, name: str) -> bodies.Subscription:
-    """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
+    """Show the position of a subscription in each partition. A Kafka consumer group has the kind `kafka`."""
     return await to_body(request, await request.broker.subscriptions.stats(topic, _known(name)))
 
 
@@ -136,24 +136,24 @@ async def delete_subscription(request: HttpRequest, topic: str, name: str) -> No
 async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
     """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
 
-    With `wait_ms` the request waits for the first message. What is not acknowledged in time is delivered again, with a
-    higher `redelivery_count`.
+    With `wait_ms` the request waits for the first message. Messages that are not acknowledged in time are redelivered
+    with a higher `redelivery_count`.
 
-    An exclusive subscription has one owner for all partitions: the consumer that received first, until it has not
-    called for the length of a session (`consumer_session_ms`). Its messages come in order: first all that it has not
-    acknowledged, or of these, with `after`, only those behind the last one that it has; then new ones. So a consumer
-    that receives again before it has acknowledged names in `after` the last message it has of each partition.
+    An exclusive subscription has one active consumer for all partitions: the first that receives, until it sends no
+    request for `consumer_session_ms`. Messages are delivered in order: first all unacknowledged ones, then new ones. A
+    consumer that receives again before it acknowledges sets `after` to the last message that it has of each partition;
+    unacknowledged messages up to there are not sent again.
 
-    If the answer is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
+    If the response is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
 
-    Messages of a batch that is too large to decode are not delivered: `skipped` says which they are. They are leased as
-    the others; acknowledge them by their ids, or they are skipped again, until a rule for dead letters moves them.
+    Messages of a batch that is too large to decode are not delivered but listed in `skipped`. They are leased like
+    other messages: acknowledge them by id, or they are skipped again until a dead-letter rule moves them.
 
-    The content of a value decides whether it is in `value`, `text` or `base64`, unless `as` is given.
+    A value is in `value`, `text` or `base64` depending on its content, unless `as` is given.
     """
     _limit(request, body.max_records, "$.max_records")
     if body.repeat and body.request_id is None:
-        raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
+        raise InvalidRequest("$.repeat: give the request_id of the request whose response was lost.")
     wait_ms = min(body.wait_ms, request.config.wait_ms_max)
     skipped: list[Skipped] = []
     await request.broker.client_memory.admit()
@@ -180,11 +180,11 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     examples=examples.ACK,
 )
 async def ack(request: HttpRequest, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
-    """Acknowledge messages, so that they are not delivered again.
+    """Acknowledge messages; they are not delivered again.
 
-    All or nothing for each partition: when the messages of one partition are refused, those of the others count. A
-    list of more than 300 stretches of offsets is checked as a whole, and then done in steps.
-    With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
+    All or nothing per partition: if the messages of one partition are rejected, those of the others are still
+    acknowledged. A list of more than 300 offset ranges is checked as a whole and then applied in steps. With
+    `transaction` the acknowledgement takes effect on commit and is undone on abort.
     """
     done = await request.broker.subscriptions.ack(
         topic,
@@ -206,9 +206,9 @@ async def ack(request: HttpRequest, topic: str, name: str, body: bodies.Ack) -> 
 async def ack_cumulative(
     request: HttpRequest, topic: str, name: str, body: bodies.AckCumulative
 ) -> bodies.Acknowledged:
-    """Acknowledge every message of a partition up to and including one; exclusive subscriptions only.
+    """Acknowledge all messages of a partition up to and including one; exclusive subscriptions only.
 
-    It is refused when one of them was not delivered to this consumer.
+    The request is rejected if one of them was not delivered to this consumer.
     """
     done = await request.broker.subscriptions.ack_cumulative(
         topic,
@@ -231,7 +231,7 @@ async def ack_cumulative(
     examples=examples.NACK,
 )  # fmt: skip
 async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
-    """Give messages back, to be delivered again after `delay_ms`."""
+    """Negatively acknowledge messages; they are redelivered after `delay_ms`."""
     if (body.ids is None) is not body.all:
         raise InvalidRequest("$: give either ids or all: true.")
     ids = None if body.ids is None else message_ids(request, body.ids)
@@ -248,9 +248,9 @@ async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -
     examples=examples.SEEK,
 )
 async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
-    """Move a subscription: to the earliest or latest record, to offsets by partition, or to a time.
+    """Reset the position of a subscription: to the earliest or latest record, to offsets by partition, or to a time.
 
-    Leases and acknowledgements beyond the new position are dropped.
+    Leases and acknowledgements after the new position are dropped.
     """
     if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
         raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
@@ -271,10 +271,10 @@ async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -
 async def set_dead_letters(
     request: HttpRequest, topic: str, name: str, body: bodies.SetDeadLetters
 ) -> bodies.Subscription:
-    """Say after how many deliveries a message is moved to another topic instead of being delivered again.
+    """Set the number of deliveries after which a message is moved to a dead-letter topic.
 
-    That topic is made if it is not there. `max_deliveries` 0 removes the rule. It counts on this broker at once, and on
-    the others within two seconds. Kafka consumer groups have no dead letters.
+    The topic is created if it does not exist. `max_deliveries` 0 removes the rule. Changes take effect on this broker
+    immediately and on the others within two seconds. Kafka consumer groups have no dead letters.
     """
     if (body.max_deliveries == 0) is not (body.topic is None):
         raise InvalidRequest("$: give max_deliveries and topic, or max_deliveries 0 alone.")
@@ -302,11 +302,10 @@ async def set_dead_letters(
     examples=examples.PUT_BACK,
 )  # fmt: skip
 async def put_back(request: HttpRequest, topic: str, name: str, body: bodies.PutBack) -> bodies.PutBackResult:
-    """Put dead letters back to the topics they came from, up to `limit` of what the subscription would get next.
+    """Return dead letters to their original topics, up to `limit` of the next messages of the subscription.
 
-    Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from stays,
-    and so does what came from a topic without a dead-letter rule to this one, or from one that is not there or that
-    the caller may not write.
+    Each message is produced unchanged and acknowledged here, in one transaction. A message stays if it has no original
+    topic, or if that topic does not exist, has no dead-letter rule for this topic, or may not be written by the caller.
     """
     _limit(request, body.limit, "$.limit")
     done = Counter[str]()
@@ -326,9 +325,9 @@ async def put_back(request: HttpRequest, topic: str, name: str, body: bodies.Put
     examples=examples.NOTE_OFFSETS,
 )
 async def note_offsets(request: HttpRequest, topic: str, name: str, body: bodies.NoteOffsets) -> bodies.Subscription:
-    """Note how far a reader has come that keeps offsets of its own; the subscription, of the kind `kafka`, is made.
+    """Commit the offsets of a reader that stores its own offsets; creates a subscription of the kind `kafka`.
 
-    With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
+    With `transaction` they take effect on commit. Kafka's tools show them as the offsets of a group.
     """
     await request.broker.external_offsets.note(
         _known(name), topic, body.offsets, await own_transaction(request, body.transaction)
@@ -337,7 +336,7 @@ async def note_offsets(request: HttpRequest, topic: str, name: str, body: bodies
 
 
 def _known(name: str) -> str:
-    """A name that cannot be created cannot be found either."""
+    """Raises SubscriptionNotFound for an invalid name."""
     try:
         return check_subscription_name(name)
     except InvalidRequest:
@@ -348,7 +347,7 @@ def _limit(request: HttpRequest, count: int, where: str) -> None:
     limit = request.config.records_per_request_max
     if count > limit:
         raise RequestTooLarge(
-            f"{where}: {count} is more than the {limit} a request may carry.", records_per_request_max=limit
+            f"{where} has {count} elements; a request may have at most {limit}.", records_per_request_max=limit
         )
 
 

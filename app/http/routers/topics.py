@@ -1,4 +1,4 @@
-"""/v1/topics: create, list, describe, grow, delete."""
+"""/v1/topics: create, list, describe, alter, delete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ routes = Routes("topics")
 async def create_topic(request: HttpRequest, body: core.CreateTopic) -> core.Topic:
     """Create a topic.
 
-    A topic has a fixed name and a number of partitions that can only grow. Order is kept within a partition.
+    The name of a topic is fixed; its number of partitions can only grow. Records are ordered within a partition.
     """
     request.target, request.facts = body.name, {"partitions": body.partitions}
     if not may_create(request, body.name):
@@ -65,8 +65,8 @@ async def describe_topic(request: HttpRequest, topic: str) -> core.TopicDetail:
 async def change_topic(request: HttpRequest, topic: str, body: core.ChangeTopic) -> core.Topic:
     """Add partitions to a topic, or change its settings.
 
-    Settings that are not named stay as they are; `null` takes the topic's own value away. Keys may go to other
-    partitions once there are more of them.
+    Omitted settings stay unchanged; `null` removes the topic's own value. After adding partitions, keys may map to
+    other partitions.
     """
     if body.partitions is not None or body.settings is None:
         request.check(Op.ALTER, Resource.TOPIC, topic)

@@ -1,4 +1,4 @@
-"""/v1/transactions: begin, add, get, list, commit, abort, and a whole step at once with :execute."""
+"""/v1/transactions: begin, add, get, list, commit, abort, and :execute for a transaction in one request."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from redis_ledger.txn.commit_all import CommitNumber
 routes = Routes("transactions")
 _READ_TOPICS, _WRITE_TOPICS = each_name(Op.READ, Resource.TOPIC), each_name(Op.WRITE, Resource.TOPIC)
 _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
-BEGIN_SLACK_MS = 60_000  # the key of a begin outlives its transaction by this: repeated later, it begins another one
+BEGIN_SLACK_MS = 60_000  # how long the key of a begin outlives its transaction
 
 
 @routes.post(
@@ -74,7 +74,7 @@ BEGIN_SLACK_MS = 60_000  # the key of a begin outlives its transaction by this: 
 async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
     """Begin a transaction.
 
-    It is aborted when it has not ended by its deadline. Produce and acknowledge with its id, then commit or abort it.
+    Produce and acknowledge with its id, then commit or abort it. It is aborted when its timeout expires.
     """
     if body.together:
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
@@ -91,7 +91,7 @@ async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
 
 @routes.get("/v1/transactions", requires=(), examples=examples.LIST_TRANSACTIONS)
 async def list_transactions(request: HttpRequest, query: core.TransactionsQuery) -> core.Transactions:
-    """List transactions, oldest first: the caller's own, or with DESCRIBE on the cluster all."""
+    """List transactions, oldest first: the caller's own, or all with DESCRIBE on the cluster."""
     status = None if query.status is UNSET else query.status
     sees = partial(request.broker.transaction_owners.sees, request.caller) if request.broker.security.is_on else None
     found = await request.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
@@ -100,7 +100,7 @@ async def list_transactions(request: HttpRequest, query: core.TransactionsQuery)
 
 @routes.get("/v1/transactions/{id}", requires=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
 async def get_transaction(request: HttpRequest, id: str) -> core.Transaction:
-    """Show a transaction; one that has ended is remembered for a while."""
+    """Show a transaction; ended transactions are retained for a limited time."""
     return to_body(request, await request.broker.transactions.get(TxnId.parse(id)))
 
 
@@ -112,7 +112,7 @@ async def get_transaction(request: HttpRequest, id: str) -> core.Transaction:
     examples=examples.ADD_PARTITIONS,
 )
 async def add_partitions(request: HttpRequest, id: str, body: core.AddPartitions) -> core.Transaction:
-    """Register partitions with a transaction ahead of the first record; producing does so by itself."""
+    """Register partitions with a transaction before the first record; optional, producing registers them too."""
     named = [(each.topic, each.partition) for each in body.partitions]
     for topic, _ in named:
         request.check(Op.WRITE, Resource.TOPIC, topic)
@@ -127,7 +127,7 @@ async def add_partitions(request: HttpRequest, id: str, body: core.AddPartitions
     examples=examples.ADD_SUBSCRIPTIONS,
 )
 async def add_subscriptions(request: HttpRequest, id: str, body: core.AddSubscriptions) -> core.Transaction:
-    """Register subscriptions with a transaction ahead of the first acknowledgement; acknowledging does so by itself."""
+    """Register subscriptions with a transaction before the first acknowledgement; optional, as for partitions."""
     named = [(each.topic, each.subscription) for each in body.subscriptions]
     for topic, name in named:
         _check_acks(request, topic, name)
@@ -145,10 +145,10 @@ async def add_subscriptions(request: HttpRequest, id: str, body: core.AddSubscri
     examples=examples.COMMIT,
 )
 async def commit(request: HttpRequest, id: str, body: core.Commit) -> core.Ended:
-    """Commit a transaction; repeating it is safe.
+    """Commit a transaction; idempotent.
 
-    The answer comes when every partition and subscription has the outcome, or with `"wait": "logged"` as soon as the
-    decision is durable.
+    The response is sent when all partitions and subscriptions have applied the commit, or with `"wait": "logged"` as
+    soon as the decision is durable.
     """
     return _ended(await request.broker.transactions.commit(TxnId.parse(id), wait=body.wait))
 
@@ -163,7 +163,7 @@ async def commit(request: HttpRequest, id: str, body: core.Commit) -> core.Ended
     examples=examples.ABORT,
 )
 async def abort(request: HttpRequest, id: str, body: core.Empty) -> core.Ended:
-    """Abort a transaction; repeating it is safe. Its records are never seen, its acknowledgements are taken back."""
+    """Abort a transaction; idempotent. Its records stay invisible, its acknowledgements are undone."""
     return _ended(await request.broker.transactions.abort(TxnId.parse(id)))
 
 
@@ -175,11 +175,11 @@ async def abort(request: HttpRequest, id: str, body: core.Empty) -> core.Ended:
     examples=examples.COMMIT_ALL,
 )
 async def commit_all(request: HttpRequest, body: bodies_together.CommitAll) -> bodies_together.CommittedAll:
-    """Commit several transactions in one step, all or none; repeating it is safe.
+    """Commit several transactions atomically; idempotent.
 
-    They must have been begun with the same `together`. With `once`, of that same name, nothing is committed when a
-    number as high was committed before: the answer is `already` then, and the caller aborts what it wrote. A refusal
-    names the first transaction that cannot be committed.
+    All must have been begun with the same `together`. With `once`, under the same name, nothing is committed if an
+    equal or higher number was committed before: the response has `already`, and the caller should abort its
+    transactions. An error names the first transaction that cannot be committed.
     """
     if isinstance(body.once, bodies_together.Once):
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
@@ -194,9 +194,9 @@ async def commit_all(request: HttpRequest, body: bodies_together.CommitAll) -> b
     "/v1/transactions:once", requires=(each_name(Op.DESCRIBE, Resource.TRANSACTIONAL_ID),), examples=examples.ONCE
 )
 async def once(request: HttpRequest, query: bodies_together.OnceQuery) -> bodies_together.OnceNumber:
-    """Show the highest number that was committed under a name.
+    """Show the highest number committed under a name.
 
-    It is forgotten when nothing was committed under the name for as long as `transactional_id_expiration_ms`.
+    It expires after `transactional_id_expiration_ms` without a commit under the name.
     """
     request.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, query.name)
     number = await request.broker.transactions.together.number(query.name)
@@ -217,12 +217,12 @@ async def once(request: HttpRequest, query: bodies_together.OnceQuery) -> bodies
     examples=examples.EXECUTE,
 )  # fmt: skip
 async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
-    """Acknowledge and produce in one transaction, all or nothing, in one request.
+    """Acknowledge and produce atomically, in one request.
 
-    With an Idempotency-Key a repeated request is not carried out again.
+    With an Idempotency-Key, a repeated request is not executed again.
     """
     if not body.acks and not body.records:
-        raise InvalidRequest("$: there is nothing to do; give acks, records, or both.")
+        raise InvalidRequest("$ is empty; give acks, records, or both.")
     for ack in body.acks:
         _check_acks(request, ack.topic, ack.subscription)
     for each in body.records:
@@ -241,7 +241,7 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     limit = request.config.records_per_request_max
     if (count := sum(len(a.ids) for a in acks) + sum(len(r.records) for r in records)) > limit:
         raise RequestTooLarge(
-            f"The request carries {count} records and ids, and may carry {limit}. Split it; nothing was written.",
+            f"The request has {count} records and ids; at most {limit} are allowed. Split it; nothing was written.",
             records_per_request_max=limit,
         )
     done = await request.broker.execute.run(
@@ -282,7 +282,7 @@ def _ended(transaction: Transaction) -> core.Ended:
 
 
 def to_body(request: HttpRequest, transaction: Transaction) -> core.Transaction:
-    """With those of its topics and subscriptions that the caller may describe."""
+    """Includes only topics and subscriptions that the caller may describe."""
 
     def sees(topic: str, subscription: str | None = None) -> bool:
         return request.allows(Op.DESCRIBE, Resource.TOPIC, topic) and (

@@ -10,20 +10,22 @@ from redis_ledger.app.http.schemas.core import Reply, Request, TxnIdText
 from redis_ledger.txn.commit_all import NAME_LENGTH_MAX, NUMBER_MAX, TRANSACTIONS_MAX
 
 Name = Annotated[
-    str, Meta(min_length=1, max_length=NAME_LENGTH_MAX, description="What is done in numbered steps; any text.")
+    str, Meta(min_length=1, max_length=NAME_LENGTH_MAX, description="The name of the numbered steps; any text.")
 ]
-Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Of the step; a later step has a higher one.")]
+Number = Annotated[
+    int, Meta(ge=0, le=NUMBER_MAX, description="The number of the step; later steps have higher numbers.")
+]
 
 
 class Once(Request):
-    """Commit only if no number as high was committed under this name."""
+    """Commit only if no equal or higher number was committed under this name."""
 
     name: Name
     number: Number
 
 
 class CommitAll(Request):
-    """They were begun with the same `together`, which is also the name of `once`."""
+    """Transactions that were begun with the same `together`, which is also the name of `once`."""
 
     transactions: Annotated[list[TxnIdText], Meta(max_length=TRANSACTIONS_MAX)] = field(default_factory=list)
     once: Once | UnsetType = UNSET
@@ -31,18 +33,18 @@ class CommitAll(Request):
 
 
 class CommittedAll(Reply):
-    """already: nothing was committed, because `number` was committed before; abort what was written."""
+    """already: nothing was committed, because `number` was committed before; abort the transactions."""
 
     status: Literal["committed", "committing", "already"]
     number: Number | UnsetType = UNSET
 
 
 class OnceQuery(Request):
-    name: Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH_MAX, description="As commitAll was told it.")]
+    name: Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH_MAX, description="The name given to commitAll.")]
 
 
 class OnceNumber(Reply):
-    """number is null when nothing was committed under the name, or not for long."""
+    """number: null if no commit under the name is known."""
 
     name: str
     number: Number | None

@@ -1,8 +1,8 @@
-"""Every request and answer body, once: what is decoded, what is encoded, and what the OpenAPI document says.
+"""Models of request and response bodies, for decoding, encoding and the OpenAPI document.
 
-Requests refuse members they do not know; answers leave out what is unset.  Limits that depend on the configuration
-(records per request, transaction timeout) are checked where they are used.  Those of subscriptions and of scheduled
-records are in modules of their own.
+Requests reject unknown members; responses omit unset ones.  Limits that depend on the configuration (records per
+request, transaction timeout) are checked where they are used.  Bodies of subscriptions, scheduled records and other
+subjects are in modules of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-NUMBER_MAX = 2**53  # beyond it JSON readers lose digits, and so does Redis Lua
+NUMBER_MAX = 2**53  # JSON parsers and Redis Lua lose digits of larger numbers
 
 Partition = Annotated[int, Meta(ge=0, le=999_999_999, description="Partitions are numbered from 0.")]
 Offset = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
@@ -25,9 +25,10 @@ Duration = (
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]{1,249}$"})]
 SubscriptionName = Annotated[str, Meta(description="1 to 200 printable characters.", min_length=1, max_length=200)]
-Consumer = Annotated[str, Meta(min_length=1, max_length=200, description="Who receives; leases are held per consumer.")]
+Consumer = Annotated[str, Meta(min_length=1, max_length=200, description="Consumer name; it holds the leases.")]
 TxnIdText = Annotated[
-    str, Meta(max_length=40, description="As begin returned it.", extra_json_schema={"examples": ["3-3821040230400"]})
+    str,
+    Meta(max_length=40, description="An id returned by begin.", extra_json_schema={"examples": ["3-3821040230400"]}),
 ]
 ScheduledIdText = Annotated[
     str,
@@ -43,20 +44,20 @@ MessageIdText = Annotated[
 ValueForm = Annotated[
     Literal["auto", "text", "base64"],
     Meta(
-        description="The member that holds a value. auto: `value` if the bytes are JSON, else `text` if they are "
+        description="The member that contains a value. auto: `value` if the bytes are JSON, else `text` if they are "
         "UTF-8, else `base64`. text: `text` if they are UTF-8, else `base64`. base64: always `base64`. A tombstone is "
         'always `"value": null`.'
     ),
 ]
-Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1 is no limit.")]
+Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1: no limit.")]
 
 
 class Request(Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
-    """What a caller sends."""
+    """A request body; unknown members are rejected."""
 
 
 class Reply(Struct, kw_only=True, gc=False):
-    """What the broker answers."""
+    """A response body; unset members are omitted."""
 
 
 class Problem(Reply):
@@ -65,38 +66,38 @@ class Problem(Reply):
     type: Annotated[str, Meta(description="urn:redis-ledger:problem:<code>")]
     title: str
     status: int
-    detail: Annotated[str, Meta(description="What happened, and what to do.")]
-    code: Annotated[str, Meta(description="Stable; made to be compared.")]
+    detail: Annotated[str, Meta(description="The cause and the remedy.")]
+    code: Annotated[str, Meta(description="Stable, for programs.")]
     retriable: Annotated[bool, Meta(description="Whether the same request may succeed later.")]
 
 
 class Settings(Request):
-    """null: the topic has no value of its own, and the broker's counts."""
+    """null: the topic has no value of its own; the broker setting applies."""
 
     retention_ms: Limit | UnsetType | None = UNSET
     retention_bytes: Limit | UnsetType | None = UNSET
-    retention_acknowledged: (
-        Annotated[bool, Meta(description="Trim only what every subscription has acknowledged.")] | UnsetType | None
-    ) = UNSET
-    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType | None = (
+    retention_acknowledged: Annotated[bool, Meta(description="Trim acknowledged records only.")] | UnsetType | None = (
+        UNSET
+    )
+    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Maximum batch size.")] | UnsetType | None = (
         UNSET
     )
     ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType | None = UNSET
     ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType | None = UNSET
     delayed_delivery: bool | UnsetType | None = UNSET
     delayed_delivery_max_delay_ms: (
-        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Longest delay; 0 is no limit.")] | UnsetType | None
+        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum delay; 0: no limit.")] | UnsetType | None
     ) = UNSET
     delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType | None = UNSET
     min_insync_replicas: (
-        Annotated[int, Meta(ge=1, lt=1 << 31, description="Shown as set, without effect: Redis makes the copies.")]
+        Annotated[int, Meta(ge=1, lt=1 << 31, description="Stored and returned without effect: Redis replicates.")]
         | UnsetType
         | None
     ) = UNSET
     compression_type: (
         Annotated[
             Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"],
-            Meta(description="Shown as set, without effect: batches are stored as they were sent."),
+            Meta(description="Stored and returned without effect: batches are stored as sent."),
         ]
         | UnsetType
         | None
@@ -131,14 +132,14 @@ class Topics(Reply):
 class PartitionState(Reply):
     partition: int
     start_offset: Offset
-    stable_offset: Annotated[int, Meta(description="Everything below is decided: how far read_committed may go.")]
+    stable_offset: Annotated[int, Meta(description="The last stable offset: the limit of read_committed.")]
     end_offset: Offset
     leader_epoch: int
     active_ledger: int
     ledgers: int
     bytes: int
     open_transactions: int
-    offloaded_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")] = field(
+    offloaded_offset: Annotated[int, Meta(description="Records below are offloaded to Parquet; 0: none.")] = field(
         name="cold_offset"
     )
 
@@ -148,8 +149,8 @@ class TopicDetail(Topic):
 
 
 class RecordIn(Request):
-    """At most one of value, text and base64, and one of key and key_base64. Without a value it is a tombstone.
-    deliver_at or deliver_after, which counts from receipt: it is in no log before."""
+    """At most one of value, text and base64, and one of key and key_base64. Without a value the record is a tombstone.
+    With deliver_at or deliver_after (counted from receipt) the record is scheduled."""
 
     key: str | None = None
     key_base64: bytes | None = None
@@ -168,7 +169,7 @@ Records = Annotated[list[RecordIn], Meta(min_length=1)]
 
 
 class Produce(Request):
-    """producer_id, epoch and sequence go together and need partition; sequence is the first record's."""
+    """producer_id, epoch and sequence are given together and require partition; sequence: of the first record."""
 
     records: Records
     partition: Partition | None = None
@@ -179,14 +180,14 @@ class Produce(Request):
 
 
 class ProduceQuery(Request):
-    """Only with raw record batches; a JSON body has these as members."""
+    """For raw record batches only; a JSON body has these as members."""
 
-    partition: Annotated[Partition, Meta(description="Where the batches go.")] | UnsetType = UNSET
+    partition: Annotated[Partition, Meta(description="The partition of the batches.")] | UnsetType = UNSET
     transaction: TxnIdText | UnsetType = UNSET
 
 
 class ScheduledRef(Reply):
-    """A record that waits to be delivered."""
+    """A scheduled record."""
 
     id: ScheduledIdText
     deliver_at_ms: TimeMs
@@ -194,10 +195,10 @@ class ScheduledRef(Reply):
 
 class Appended(Reply):
     partition: int
-    base_offset: Annotated[int, Meta(description="Offset of the first of these records; -1 when they are scheduled.")]
+    base_offset: Annotated[int, Meta(description="Offset of the first of these records; -1 if they are scheduled.")]
     records: int
-    duplicate: Annotated[bool, Meta(description="The batch was in the log already; this is where.")] = False
-    scheduled: Annotated[list[ScheduledRef], Meta(description="In the order they were given.")] | UnsetType = UNSET
+    duplicate: Annotated[bool, Meta(description="The batch was already in the log, at this offset.")] = False
+    scheduled: Annotated[list[ScheduledRef], Meta(description="In the order of the request.")] | UnsetType = UNSET
 
 
 class Produced(Reply):
@@ -205,34 +206,34 @@ class Produced(Reply):
 
 
 class FetchQuery(Request):
-    offset: Annotated[Offset | Literal["earliest", "latest"], Meta(description="Where to begin.")] = "earliest"
+    offset: Annotated[Offset | Literal["earliest", "latest"], Meta(description="First offset to read.")] = "earliest"
     isolation: Annotated[
-        Literal["read_committed", "read_uncommitted"], Meta(description="Whether undecided and aborted records count.")
+        Literal["read_committed", "read_uncommitted"], Meta(description="read_uncommitted includes aborted records.")
     ] = "read_committed"
-    max_records: Annotated[int, Meta(ge=1, le=10_000, description="Most records of a JSON answer.")] = 1_000
+    max_records: Annotated[int, Meta(ge=1, le=10_000, description="Maximum records of a JSON response.")] = 1_000
     max_bytes: Annotated[
-        int, Meta(ge=1, le=67_108_864, description="Most bytes of batches, but always at least one batch.")
+        int, Meta(ge=1, le=67_108_864, description="Maximum size of the batches; at least one batch is returned.")
     ] = 1_048_576
-    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for records; capped by the broker.")] = 0
+    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum wait for records.")] = 0
     as_: ValueForm = field(name="as", default="auto")
 
 
 class OffsetQuery(Request):
-    timestamp_ms: Annotated[TimeMs, Meta(description="Find the first record that is as late.")]
-    isolation: Annotated[Literal["read_committed", "read_uncommitted"], Meta(description="How far to look.")] = (
+    timestamp_ms: Annotated[TimeMs, Meta(description="Find the first record with this timestamp or a later one.")]
+    isolation: Annotated[Literal["read_committed", "read_uncommitted"], Meta(description="Limit of the search.")] = (
         "read_committed"
     )
 
 
 class OffsetFound(Reply):
-    """Without timestamp_ms no record is as late, and offset is the end."""
+    """timestamp_ms is absent if no record is found; offset is then the end offset."""
 
     offset: Offset
-    timestamp_ms: Annotated[TimeMs, Meta(description="Of the record found.")] | UnsetType = UNSET
+    timestamp_ms: Annotated[TimeMs, Meta(description="The timestamp of the record.")] | UnsetType = UNSET
 
 
 class RecordOut(Reply, omit_defaults=True):
-    """A value is in one of value, text and base64; the parameter `as` chooses which. value null is a tombstone."""
+    """The value is in one of value, text and base64, as chosen by the parameter `as`. value null: a tombstone."""
 
     offset: Offset
     timestamp_ms: int
@@ -247,29 +248,27 @@ class RecordOut(Reply, omit_defaults=True):
 
 
 class Skipped(Reply):
-    """Records of a batch that this broker does not decode; as record batches they can be read."""
+    """Records of a batch that the broker does not decode; they can be read as record batches."""
 
     partition: int
     first_offset: Offset
-    last_offset: Annotated[int, Meta(description="Of the last of these records.")]
-    code: Annotated[str, Meta(description="The error: too_large_to_decode, or why the batch is damaged.")]
+    last_offset: Annotated[int, Meta(description="The offset of the last of these records.")]
+    code: Annotated[str, Meta(description="too_large_to_decode, or the error of a damaged batch.")]
     detail: str
 
 
 class Fetched(Reply):
     records: list[RecordOut]
     next_offset: Annotated[int, Meta(description="Next offset to read.")]
-    more: Annotated[
-        bool, Meta(description="Whether records from next_offset on can be read already; false: wait for new ones.")
-    ]
+    more: Annotated[bool, Meta(description="Whether records at next_offset are available; false: wait for new ones.")]
     start_offset: int
     stable_offset: int
     end_offset: int
-    skipped: Annotated[list[Skipped], Meta(description="What is in between and is not shown.")] | UnsetType = UNSET
+    skipped: Annotated[list[Skipped], Meta(description="Records in this range that are omitted.")] | UnsetType = UNSET
 
 
 class Empty(Request):
-    """Nothing; the body may be left out."""
+    """An empty body; may be omitted."""
 
 
 class Producer(Reply):
@@ -282,9 +281,9 @@ TransactionStatus = Literal["open", "committing", "committed", "aborting", "abor
 
 class Begin(Request):
     timeout_ms: Milliseconds | None = None
-    owner: Annotated[str, Meta(max_length=1_000, description="Who begins it; only shown.")] = ""
+    owner: Annotated[str, Meta(max_length=1_000, description="A label of the producer, for display only.")] = ""
     together: Annotated[
-        str, Meta(max_length=1_000, description="Those begun with the same name can be committed in one step.")
+        str, Meta(max_length=1_000, description="Transactions with the same name can be committed together.")
     ] = ""
 
 
@@ -319,7 +318,7 @@ class Transaction(Reply):
     owner: str
     partitions: list[TopicPartition]
     subscriptions: list[TransactionSubscription]
-    principal: Annotated[str, Meta(description="Who began it, where brokers ask who is calling.")] | UnsetType = UNSET
+    principal: Annotated[str, Meta(description="The principal that began it, with auth_required.")] | UnsetType = UNSET
 
 
 class Transactions(Reply):
@@ -327,10 +326,10 @@ class Transactions(Reply):
 
 
 class TransactionsQuery(Request):
-    status: Annotated[TransactionStatus, Meta(description="Only those that stand there.")] | UnsetType = UNSET
-    min_age_ms: Annotated[Milliseconds, Meta(description="Only those begun at least this long ago.")] = 0
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most transactions to show.")] = 100
-    owner: Annotated[str, Meta(max_length=1_000, description="Only those whose owner begins so.")] = ""
+    status: Annotated[TransactionStatus, Meta(description="Only transactions with this status.")] | UnsetType = UNSET
+    min_age_ms: Annotated[Milliseconds, Meta(description="Only transactions at least this old.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Maximum number of transactions.")] = 100
+    owner: Annotated[str, Meta(max_length=1_000, description="Only transactions whose owner has this prefix.")] = ""
 
 
 class AddPartitions(Request):
@@ -342,7 +341,7 @@ class AddSubscriptions(Request):
 
 
 class Commit(Request):
-    """wait all: answer when every participant knows; logged: as soon as the decision is certain."""
+    """wait all: respond when every participant has applied the decision; logged: as soon as it is durable."""
 
     wait: Literal["all", "logged"] = "all"
 
@@ -389,7 +388,7 @@ class Live(Reply):
 
 
 class Entry(Reply):
-    """Where to go from here."""
+    """The entry point: name, version and links."""
 
     name: str
     version: str

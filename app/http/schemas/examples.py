@@ -1,6 +1,6 @@
-"""One example for every body in the OpenAPI document; a test decodes each with the model it illustrates.
+"""Examples of all bodies in the OpenAPI document; a test decodes each with its model.
 
-"request" and "query" are what a caller sends; a number is the status of an answer.
+The keys are "request", "query", or the status of a response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Examples of the bodies of history in Parquet, as `examples` has them for the others."""
+"""Examples of the bodies of offloaded records."""
 
 from __future__ import annotations
 

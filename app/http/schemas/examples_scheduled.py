@@ -1,4 +1,4 @@
-"""Examples of the bodies of scheduled records, as `examples` has them for the others."""
+"""Examples of the bodies of scheduled records."""
 
 from __future__ import annotations
 

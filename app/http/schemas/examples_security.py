@@ -1,4 +1,4 @@
-"""Examples of the bodies of rules, tokens, users and the audit, as `examples` has them for the others."""
+"""Examples of the bodies of ACLs, tokens, users and the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of history in Parquet: plans, segments, the manifest of each partition."""
+"""Bodies of offloaded records: plans, segments, and the manifest of each partition."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from redis_ledger.offload.manifest import SEGMENTS_MAX
 INT64 = 2**63
 PlanId = Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"examples": ["9f1c2b7a5d3e4801"]})]
 TopicId = Annotated[
-    str, Meta(min_length=1, max_length=64, description="Of the topic that is meant, in case it was made again.")
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        description="The topic's id, so that a topic that was deleted and created again is rejected.",
+    ),
 ]
-File = Annotated[str, Meta(max_length=512, description="Relative to the home; empty where there is no record.")]
+File = Annotated[
+    str, Meta(max_length=512, description="Path relative to the offload home; empty if the range has no records.")
+]
 MomentMs = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
 
 
 class Stretch(Reply):
-    """Offsets from first to end (exclusive). The log start may move into it while it is written."""
+    """A range of offsets; end is exclusive. The log start may move into it while it is written."""
 
     first: Offset
     end: Offset
@@ -32,45 +39,47 @@ class Plan(Reply):
 
 
 class Segment(Request):
-    """A stretch as it was written. min_ms and max_ms: of its records' timestamps, -1 where there is no record."""
+    """A written range. min_ms and max_ms: bounds of the record timestamps, -1 without records."""
 
     first: Offset
     end: Offset
     file: File
     records: Offset
-    bytes: Annotated[int, Meta(ge=0, le=2**53, description="Of the file.")]
+    bytes: Annotated[int, Meta(ge=0, le=2**53, description="Size of the file.")]
     min_ms: MomentMs
     max_ms: MomentMs
-    checksum: Annotated[str, Meta(max_length=64, description="Of the records, hexadecimal.")]
+    checksum: Annotated[str, Meta(max_length=64, description="Checksum of the records, hexadecimal.")]
 
 
 class OffloadedPartition(Reply):
     partition: int
     start_offset: Offset
     stable_offset: Offset
-    offloaded_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")] = field(
+    offloaded_offset: Annotated[int, Meta(description="Records below are offloaded to Parquet; 0: none.")] = field(
         name="cold_offset"
     )
-    version: Annotated[int, Meta(description="Rises with every change of the segments.")]
-    plan: Annotated[Plan | None, Meta(description="What is to be written next.")]
-    segments: Annotated[list[Segment], Meta(description="Ascending, side by side.")]
+    version: Annotated[int, Meta(description="Increases with every change of the segments.")]
+    plan: Annotated[Plan | None, Meta(description="The current plan.")]
+    segments: Annotated[list[Segment], Meta(description="Ascending and contiguous.")]
 
 
 class OffloadedTopic(Reply):
-    topic_id: Annotated[str, Meta(description="A topic that is deleted and made again has another one.")]
-    home: Annotated[str, Meta(description="The folder or bucket the files are in; empty where the broker has none.")]
+    topic_id: Annotated[str, Meta(description="A topic that is deleted and created again gets another id.")]
+    home: Annotated[str, Meta(description="The folder or bucket with the files; empty if the broker has none.")]
     partitions: list[OffloadedPartition]
-    after: Annotated[str, Meta(description="There are more: ask for them with this.")] | UnsetType = UNSET
+    after: Annotated[str, Meta(description="Present if there are more: send it to get the next page.")] | UnsetType = (
+        UNSET
+    )
 
 
 class OffloadQuery(Request):
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most segments of an answer.")] = SEGMENTS_MAX
-    after: Annotated[str, Meta(max_length=200, description="As the page before returned it.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Maximum number of segments.")] = SEGMENTS_MAX
+    after: Annotated[str, Meta(max_length=200, description="`after` of the previous page.")] | UnsetType = UNSET
 
 
 class PlanOffload(Request):
-    """seal: the active ledger is sealed first, and the plan goes up to the stable offset. older_than_ms: only what was
-    appended so long ago."""
+    """seal: seal the active ledger first and plan up to the last stable offset. older_than_ms: only records that were
+    appended at least this long ago."""
 
     seal: bool = False
     older_than_ms: Milliseconds = 0
@@ -78,11 +87,11 @@ class PlanOffload(Request):
 
 
 class Planned(Reply):
-    plan: Annotated[Plan | None, Meta(description="null: there is nothing to write.")]
+    plan: Annotated[Plan | None, Meta(description="null: there is nothing to offload.")]
 
 
 class Publish(Request):
-    """One segment for each stretch of the plan, in their order."""
+    """One segment for each range of the plan, in order."""
 
     plan: PlanId
     segments: Annotated[list[Segment], Meta(min_length=1, max_length=10_000)]
@@ -99,17 +108,21 @@ class Abandon(Request):
 
 
 class Swap(Request):
-    """remove: first offsets of segments that lie side by side; add: segments that cover the same stretch."""
+    """remove: first offsets of contiguous segments; add: segments that cover the same range."""
 
     topic_id: TopicId
-    version: Annotated[int, Meta(ge=0, le=2**53, description="Of the manifest this was decided by.")]
+    version: Annotated[
+        int, Meta(ge=0, le=2**53, description="The version of the manifest on which the change is based.")
+    ]
     remove: Annotated[list[Offset], Meta(min_length=1, max_length=10_000)]
     add: Annotated[list[Segment], Meta(min_length=1, max_length=10_000)]
 
 
 class Swapped(Reply):
     version: int
-    files: Annotated[list[str], Meta(description="Of the segments that left; delete them when readers are done.")]
+    files: Annotated[
+        list[str], Meta(description="Files of the removed segments; delete them when no reader uses them.")
+    ]
 
 
 class Forget(Request):
@@ -117,4 +130,4 @@ class Forget(Request):
 
 
 class Files(Reply):
-    files: Annotated[list[str], Meta(description="Nothing refers to them any more; delete those that are there.")]
+    files: Annotated[list[str], Meta(description="No segment refers to them any more; delete those that exist.")]

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from redis_ledger.app.http.schemas.core import NUMBER_MAX, Reply, Request
 
-Limit = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="On each broker; 0 is no limit.")]
+Limit = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="On each broker; 0: no limit.")]
 
 
 class SetQuota(Request):

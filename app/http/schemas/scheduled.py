@@ -1,4 +1,4 @@
-"""Bodies of scheduled records: what is to be delivered later, and what waits."""
+"""Bodies of scheduled records."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ Time = Annotated[str, Meta(max_length=64, description="Milliseconds since 1970, 
 
 
 class Schedule(RecordIn):
-    """One record; or several in records, whose partition, deliver_at and deliver_after may then stand beside records.
-    repeat, for one record: a duration (PT1H) or a cron expression of five fields in timezone (UTC), until a time or for
-    so many times, whichever comes first; without deliver_at and deliver_after its first time is the next one."""
+    """One record, or several in `records`; partition, deliver_at and deliver_after then apply to all of them. repeat,
+    for one record: a duration (PT1H) or a cron expression of five fields in timezone (default UTC), ending at until or
+    after times deliveries, whichever comes first. Without deliver_at and deliver_after, the first delivery is at the
+    next time of the repetition."""
 
     records: Records | None = None
     repeat: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
@@ -38,15 +39,17 @@ class Schedule(RecordIn):
 
 
 class ScheduledRecords(Reply):
-    """scheduled: in the order they were given, as far as they are in one partition."""
+    """scheduled: in the order of the request within each partition."""
 
     scheduled: list[ScheduledRef]
-    delivered: Annotated[list[Appended], Meta(description="What was due already.")] | UnsetType = UNSET
-    duplicate: Annotated[bool, Meta(description="An earlier attempt did it; ids may be missing.")] | UnsetType = UNSET
+    delivered: Annotated[list[Appended], Meta(description="Records that were already due.")] | UnsetType = UNSET
+    duplicate: (
+        Annotated[bool, Meta(description="An earlier attempt scheduled the records; ids may be missing.")] | UnsetType
+    ) = UNSET
 
 
 class ScheduledRecord(Reply, omit_defaults=True):
-    """A record that waits. repeat, until_ms and times_left: how it goes on after its next delivery."""
+    """A scheduled record. repeat, until_ms and times_left: its repetition after the next delivery."""
 
     id: ScheduledIdText
     deliver_at_ms: TimeMs
@@ -61,26 +64,26 @@ class ScheduledRecord(Reply, omit_defaults=True):
     repeat: str | UnsetType = UNSET
     until_ms: int | UnsetType = UNSET
     times_left: int | UnsetType = UNSET
-    too_large: Annotated[bool, Meta(description="Its batch is too large to decode; what it holds is not shown.")] = (
-        False
-    )
+    too_large: Annotated[bool, Meta(description="The batch is too large to decode, so the content is omitted.")] = False
 
 
 class ScheduledPage(Reply):
     scheduled: list[ScheduledRecord]
-    after: Annotated[str, Meta(description="There are more: ask for them with this.")] | UnsetType = UNSET
+    after: Annotated[str, Meta(description="Present if there are more: send it to get the next page.")] | UnsetType = (
+        UNSET
+    )
 
 
 class ScheduledQuery(Request):
-    from_: Annotated[Time, Meta(description="Only those due then or later: ms, or ISO 8601.")] | UnsetType = field(
-        name="from", default=UNSET
+    from_: Annotated[Time, Meta(description="Only records due at this time or later: ms, or ISO 8601.")] | UnsetType = (
+        field(name="from", default=UNSET)
     )
-    to: Annotated[Time, Meta(description="Only those due before: ms, or ISO 8601.")] | UnsetType = UNSET
-    key: Annotated[str, Meta(description="Only those with this key.")] | UnsetType = UNSET
-    key_base64: Annotated[bytes, Meta(description="The same for a key that is not text.")] | UnsetType = UNSET
-    partition: Annotated[Partition, Meta(description="Only those of this partition.")] | UnsetType = UNSET
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="Most records of an answer.")] = 100
-    after: Annotated[str, Meta(max_length=200, description="As the page before returned it.")] | UnsetType = UNSET
+    to: Annotated[Time, Meta(description="Only records due before this time: ms, or ISO 8601.")] | UnsetType = UNSET
+    key: Annotated[str, Meta(description="Only records with this key.")] | UnsetType = UNSET
+    key_base64: Annotated[bytes, Meta(description="The same for a key that is not UTF-8.")] | UnsetType = UNSET
+    partition: Annotated[Partition, Meta(description="Only records of this partition.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of records.")] = 100
+    after: Annotated[str, Meta(max_length=200, description="`after` of the previous page.")] | UnsetType = UNSET
     as_: ValueForm = field(name="as", default="auto")
 
 
@@ -89,11 +92,11 @@ class OneScheduledQuery(Request):
 
 
 class PartitionQuery(Request):
-    partition: Annotated[Partition, Meta(description="This partition only.")] | UnsetType = UNSET
+    partition: Annotated[Partition, Meta(description="Only this partition.")] | UnsetType = UNSET
 
 
 class CancelScheduled(Request):
-    """What is no id names no record, as an id that was never given does."""
+    """An invalid id is treated as an unknown one."""
 
     ids: Annotated[list[Annotated[str, Meta(max_length=40)]], Meta(min_length=1)]
 
@@ -106,7 +109,7 @@ class CancelOutcome(Reply):
 
 
 class Cancelled(Reply):
-    results: Annotated[list[CancelOutcome], Meta(description="One for each id, in their order.")]
+    results: Annotated[list[CancelOutcome], Meta(description="One for each id, in the order of the request.")]
 
 
 class Reschedule(Request):
@@ -124,9 +127,9 @@ class Delays(Reply):
     records: int
     entries: Annotated[int, Meta(description="Batches of records that are due together.")]
     buckets: Annotated[
-        int, Meta(description="Parts of the index: the sealed ones, and the open one of each partition.")
+        int, Meta(description="Buckets of the index: the sealed ones, and the open one of each partition.")
     ]
-    loaded: Annotated[int, Meta(description="Entries that are at hand; the others are in snapshots.")]
+    loaded: Annotated[int, Meta(description="Entries in memory; the others are in snapshots.")]
     held: Annotated[int, Meta(description="Records of open transactions.")]
     overdue: int
     first_due_ms: Annotated[int, Meta(description="-1: nothing waits.")]
@@ -145,17 +148,18 @@ class DelayStats(Reply):
 
 
 class HistogramQuery(Request):
-    from_: Annotated[Time, Meta(description="Where it begins: ms, or ISO 8601; the first due time.")] | UnsetType = (
+    from_: Annotated[Time, Meta(description="Start: ms, or ISO 8601; default: the first due time.")] | UnsetType = (
         field(name="from", default=UNSET)
     )
-    to: Annotated[Time, Meta(description="Where it ends: ms, or ISO 8601; behind the last due time.")] | UnsetType = (
-        UNSET
-    )
-    bins: Annotated[int, Meta(ge=1, le=1_000, description="Parts of equal length.")] = 24
+    to: (
+        Annotated[Time, Meta(description="End (exclusive): ms, or ISO 8601; default: after the last due time.")]
+        | UnsetType
+    ) = UNSET
+    bins: Annotated[int, Meta(ge=1, le=1_000, description="Number of bins, of equal length.")] = 24
 
 
 class Bin(Reply):
-    """Records due from from_ms on and before to_ms."""
+    """Number of records due at or after from_ms and before to_ms."""
 
     from_ms: int
     to_ms: int
@@ -167,7 +171,7 @@ class Histogram(Reply):
 
 
 class Rebuild(Request):
-    """One partition, or all."""
+    """partition: default all."""
 
     partition: Partition | None = None
 

@@ -1,4 +1,4 @@
-"""Bodies of rules, tokens, users and the audit."""
+"""Bodies of ACLs, tokens, users and the audit log."""
 
 from __future__ import annotations
 
@@ -16,31 +16,35 @@ ResourceKind = Literal["TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID"]
 Permission = Literal["ALLOW", "DENY"]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 Principal = Annotated[
-    str, Meta(min_length=6, max_length=255, description="As in User:ada.", extra_json_schema={"pattern": "^User:."})
+    str,
+    Meta(min_length=6, max_length=255, description="For example User:ada.", extra_json_schema={"pattern": "^User:."}),
 ]
 RulePrincipal = Annotated[
-    str, Meta(max_length=255, description="User:ada, or User:* for everybody.", extra_json_schema={"pattern": "^User:"})
+    str,
+    Meta(
+        max_length=255, description="User:ada, or User:* for all principals.", extra_json_schema={"pattern": "^User:"}
+    ),
 ]
-Host = Annotated[str, Meta(min_length=1, max_length=255, description="The address of the connection, or *.")]
-Note = Annotated[str, Meta(max_length=200, description="What the token is for.")]
+Host = Annotated[str, Meta(min_length=1, max_length=255, description="The client address, or *.")]
+Note = Annotated[str, Meta(max_length=200, description="The purpose of the token.")]
 
 
 class Acl(Request):
-    """A rule. A subscription is a GROUP of its name; the CLUSTER is named kafka-cluster."""
+    """An ACL. A subscription is a GROUP of its name; the CLUSTER is named kafka-cluster."""
 
     principal: RulePrincipal
     operation: Operation
     resource: ResourceKind
-    name: Annotated[str, Meta(max_length=255, description="Of the resource; * with the pattern LITERAL is any.")] = (
-        "kafka-cluster"
-    )
+    name: Annotated[
+        str, Meta(max_length=255, description="The resource name; * with the pattern LITERAL: any name.")
+    ] = "kafka-cluster"
     pattern: Literal["LITERAL", "PREFIXED"] = "LITERAL"
     permission: Permission = "ALLOW"
     host: Host = "*"
 
 
 class AclFilter(Request):
-    """Which rules are meant; what is left out may be anything. The pattern MATCH: every rule that covers the name."""
+    """A filter for ACLs; omitted members match anything. The pattern MATCH: all ACLs that cover the name."""
 
     principal: RulePrincipal | UnsetType = UNSET
     operation: Operation | UnsetType = UNSET
@@ -60,7 +64,7 @@ class AddAcls(Request):
 
 
 class AclsAdded(Reply):
-    added: Annotated[int, Meta(description="Those that were not there before.")]
+    added: Annotated[int, Meta(description="The ACLs that did not exist before.")]
 
 
 class DeleteAcls(Request):
@@ -72,9 +76,9 @@ class AclsDeleted(Reply):
 
 
 class Token(Reply):
-    """Its text is told once, when it is made."""
+    """An API token; its text is returned only when it is created."""
 
-    id: Annotated[str, Meta(description="The part between rl_ and the secret.")]
+    id: Annotated[str, Meta(description="The part of the token between rl_ and the secret.")]
     principal: str
     created_ms: int
     expires_ms: Annotated[int, Meta(description="0: never.")]
@@ -86,18 +90,18 @@ class Tokens(Reply):
 
 
 class TokensQuery(Request):
-    principal: Annotated[str, Meta(max_length=255, description="Only those of this principal.")] | UnsetType = UNSET
+    principal: Annotated[str, Meta(max_length=255, description="Only tokens of this principal.")] | UnsetType = UNSET
 
 
 class CreateToken(Request):
     principal: Principal
     expires_ms: TimeMs | None = None
     note: Note = ""
-    super: Annotated[bool, Meta(description="Allow the principal everything, by rules that are added.")] = False
+    super: Annotated[bool, Meta(description="Add ACLs that allow the principal everything.")] = False
 
 
 class TokenCreated(Token):
-    token: Annotated[str, Meta(description="Kept by nobody: only its SHA-256 is stored.")]
+    token: Annotated[str, Meta(description="Only its SHA-256 is stored.")]
 
 
 class User(Reply):
@@ -119,8 +123,8 @@ class UserSet(Reply):
 
 
 class AuditQuery(Request):
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="Most entries to show.")] = 100
-    before: Annotated[str, Meta(max_length=50, description="Only those older than this one.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of entries.")] = 100
+    before: Annotated[str, Meta(max_length=50, description="Only entries older than this one.")] | UnsetType = UNSET
 
 
 class AuditEntry(Reply):

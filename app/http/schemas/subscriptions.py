@@ -1,4 +1,4 @@
-"""Bodies of subscriptions: requests, and answers with what was delivered."""
+"""Bodies of subscriptions."""
 
 from __future__ import annotations
 
@@ -42,21 +42,28 @@ class Subscriptions(Reply):
 
 class CursorStats(Reply):
     partition: int
-    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged; a Kafka group's offset, or -1.")]
-    read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
-    end: Annotated[int, Meta(description="What could be delivered ends here.")]
-    acked_ahead: int
-    leased: Annotated[
-        int, Meta(description="Delivered to a consumer and neither acknowledged nor given back, by a nack or an abort.")
+    mark_delete: Annotated[
+        int,
+        Meta(
+            description="The mark-delete position: all messages below are acknowledged. For a Kafka group its "
+            "committed offset, or -1."
+        ),
     ]
-    pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
-    backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
+    read: Annotated[int, Meta(description="The next offset to deliver.")]
+    end: Annotated[int, Meta(description="The end of the deliverable messages.")]
+    acked_ahead: int
+    leased: Annotated[int, Meta(description="Delivered, and neither acknowledged nor returned by a nack or an abort.")]
+    pending: Annotated[
+        int, Meta(description="Acknowledged in open transactions; for a Kafka group the number of those transactions.")
+    ]
+    backlog: Annotated[int, Meta(description="Unacknowledged messages; for a Kafka group its lag in offsets.")]
     redelivered: int
     backlog_is_exact: Annotated[
         bool,
         Meta(
-            description="False: the backlog is an upper bound. Far behind the end it is counted by offsets, in which "
-            "markers and aborted records are included; a Kafka group's always is."
+            description="False: the backlog is an upper bound. Far from the end, and always for a Kafka group, "
+            "offsets are counted, "
+            "which include markers and aborted records."
         ),
     ]
 
@@ -70,11 +77,11 @@ class Subscription(Reply):
     topic: str
     name: str
     kind: Literal["shared", "exclusive", "kafka"]
-    backlog: Annotated[int, Meta(description="What could be delivered and is not acknowledged.")]
+    backlog: Annotated[int, Meta(description="Deliverable messages that are not acknowledged.")]
     backlog_is_exact: Annotated[
-        bool, Meta(description="Whether the backlog of every partition is; else an upper bound.")
+        bool, Meta(description="Whether the backlogs of all partitions are exact; else an upper bound.")
     ]
-    delayed: Annotated[int, Meta(description="Records that are not due yet; the backlog does not count them.")]
+    delayed: Annotated[int, Meta(description="Scheduled records that are not due yet; not part of the backlog.")]
     leased: int
     pending: int
     cursors: list[CursorStats]
@@ -84,24 +91,27 @@ class Subscription(Reply):
 class Receive(Request):
     consumer: Consumer = "default"
     max_records: Annotated[int, Meta(ge=1, le=10_000)] = 100
-    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for messages; capped by the broker.")] = 0
+    wait_ms: Annotated[
+        int, Meta(ge=0, le=NUMBER_MAX, description="Time to wait for messages; limited by the broker.")
+    ] = 0
     ack_timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] | None = None
     partitions: Annotated[list[Partition], Meta(min_length=1, max_length=10_000)] | None = None
     after: Annotated[
         list[MessageIdText],
         Meta(
             max_length=10_000,
-            description="Of an exclusive subscription: the last message of each partition that the consumer has.",
+            description="For an exclusive subscription: the last message that the consumer has of each partition.",
         ),
     ] = msgspec.field(default_factory=list)
     request_id: (
         Annotated[
-            str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="Names this request, so that it can be repeated.")
+            str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="An id of this request, so that it can be repeated.")
         ]
         | None
     ) = None
     repeat: Annotated[
-        bool, Meta(description="The answer to a request with this request_id was lost; get its messages again.")
+        bool,
+        Meta(description="Return the messages of the request with this request_id again, whose response was lost."),
     ] = False
     as_: ValueForm = msgspec.field(name="as", default="auto")
 
@@ -126,7 +136,10 @@ class Received(Reply):
     skipped: (
         Annotated[
             list[Skipped],
-            Meta(description="Leased, and too large to decode: acknowledge them by id, or they are skipped again."),
+            Meta(
+                description="Leased messages that are too large to decode: acknowledge them by id, or they are "
+                "skipped again."
+            ),
         ]
         | UnsetType
     ) = UNSET
@@ -149,7 +162,7 @@ class Acknowledged(Reply):
 
 
 class Nack(Request):
-    """ids, or all: true for everything this consumer holds."""
+    """ids, or all: true for all messages leased to this consumer."""
 
     ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
     all: bool = False
@@ -162,14 +175,14 @@ class Redelivering(Reply):
 
 
 class NoteOffsets(Request):
-    """offsets: by partition, of what is to be read next."""
+    """offsets: the next offset to read, by partition."""
 
     offsets: Annotated[dict[Partition, Offset], Meta(min_length=1, max_length=10_000)]
     transaction: TxnIdText | None = None
 
 
 class SetDeadLetters(Request):
-    """topic: where messages go that were delivered max_deliveries times; not given with 0, which removes the rule."""
+    """topic: receives messages that were delivered max_deliveries times; omitted with 0, which removes the rule."""
 
     max_deliveries: Annotated[int, Meta(ge=0, le=DELIVERIES_MAX)]
     topic: TopicName | None = None

@@ -1,9 +1,9 @@
-"""The demo's judge: a process that knows nothing of the run, reads the topics over REST and compares with the file.
+"""The check of the demo: a separate process that reads the topics over REST and compares them with the input file.
 
     python -m redis_ledger.app.tools.demo.check --url http://127.0.0.1:8080 --records 20000
 
-Prints its verdict as JSON; exit code 0 if every promise was kept, 1 if one was broken.  2: there is no verdict, since
-the broker did not let it look; stderr says why.
+Prints the result as JSON.  Exit code 0: every promise was kept.  1: one was broken.  2: the check could not run; the
+reason is on stderr.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ NO_TRANSACTION = ""
 
 
 class CheckFailed(Exception):
-    """There is no verdict; the text says why."""
+    """The check could not run; the message has the reason."""
 
 
 class Topic:
-    """Every committed record of a topic, as a stranger sees them.
-
-    unsettled: records behind the stable offset, of transactions that have not ended."""
+    """All committed records of a topic.  unsettled: records after the last stable offset, of open transactions."""
 
     def __init__(self, http: httpx.Client, name: str) -> None:
         self.values: list[Any] = []
@@ -81,7 +79,7 @@ def judge(http: httpx.Client, inputs: Sequence[flights.Flight]) -> Verdict:
 
 
 def let_settle(http: httpx.Client) -> None:
-    """A worker killed in the middle leaves a transaction open until its timeout; that is no broken promise."""
+    """Waits for transactions of killed workers, which stay open until their timeout; that is no broken promise."""
     until_s = time.monotonic() + SETTLE_S_MAX
     while _get(http, "/v1/transactions", status="open")["transactions"] and time.monotonic() < until_s:
         time.sleep(0.1)
@@ -92,9 +90,9 @@ def _get(http: httpx.Client, path: str, **query: str | int) -> Any:
     try:
         answer = http.get(path, params=query)
     except httpx.HTTPError as error:
-        raise CheckFailed(f"The broker cannot be asked: {type(error).__name__}: {error}") from error
+        raise CheckFailed(f"The broker cannot be reached: {type(error).__name__}: {error}") from error
     if not answer.is_success:
-        raise CheckFailed(f"The broker refused {path}: {answer.json().get('detail', answer.status_code)}")
+        raise CheckFailed(f"The broker rejected {path}: {answer.json().get('detail', answer.status_code)}")
     return answer.json()
 
 

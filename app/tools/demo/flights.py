@@ -1,10 +1,10 @@
-"""The demo's job on one flight: what goes in, and the two records that must come out.
+"""The demo's computation for one flight: the input record and the two expected output records.
 
     flights   {"flight": 0, "date": "2001/01/01 00:47", "delay": 66, "distance": 1750, "origin": "DTW", …}
     delays    {"flight": 0, "date": …, "origin": …, "destination": …, "delay": 66, "class": "very late"}     key "0"
     routes    {"flight": 0, "route": "DTW-LAS", "distance": 1750, "delay": 66}                         key "DTW-LAS"
 
-`flight` is the row's number in the file (data/SOURCE.md), so that every output can be traced to its one input.
+`flight` is the row number in the file (data/SOURCE.md), so that every output can be traced to its input.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PARTITIONS = 4
 
 Flight = dict[str, Any]
 
-# Minutes late from which a class begins; the U.S. Department of Transportation counts 15 minutes as delayed.
+# Minimum delay of each class in minutes; the U.S. Department of Transportation counts 15 minutes as delayed.
 CLASSES = ((180, "hours late"), (60, "very late"), (15, "late"), (0, "on time"))
 
 
 def load(records: int) -> list[Flight]:
-    """The first rows of the file, each with its number."""
+    """The first rows of the file with their numbers."""
     return [{"flight": number, **row} for number, row in enumerate(json.loads(FILE.read_text())[:records])]
 
 

@@ -1,9 +1,9 @@
-"""When the demo kills what.
+"""The kill schedule of the demo.
 
     done    0 %        25 %        50 %        75 %       100 %
             b    w    r    b    w    r    b    w    b+r          b broker, w worker, r redis
 
-Kills are spread over the work and not over the clock, so that a fast machine is hit as often as a slow one.
+Kills are distributed over the work, not over time, so that their number does not depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ LAST: tuple[Victim, ...] = ("broker", "redis")
 
 
 class Kill(NamedTuple):
-    """at: the share of the work that is done by then, 0 to 1.  victims: ended at the same moment."""
+    """at: the completed share of the work, 0 to 1.  victims: killed simultaneously."""
 
     at: float
     victims: tuple[Victim, ...]
 
 
 def plan(rounds: int) -> list[Kill]:
-    """Each of the three is killed once a round; in the last round broker and redis go together."""
+    """Each of the three is killed once per round; in the last round broker and Redis are killed together."""
     steps = [victims for _ in range(rounds) for victims in ORDER]
     if steps:
         steps[-1] = LAST
-    # Nothing in the first and last twentieth: the workers have to be at work when they are hit.
+    # None in the first and last twentieth: the workers must be busy when they are killed.
     return [Kill(0.05 + 0.9 * index / len(steps), victims) for index, victims in enumerate(steps)]

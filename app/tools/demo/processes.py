@@ -1,4 +1,4 @@
-"""The demo's victims: processes that are started, killed without warning, and started again."""
+"""The processes of the demo, which are started, killed and restarted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ WORDS_MAX = 600
 
 
 class DemoFailed(Exception):
-    """The demo could not be carried out; its text says why and where the logs are."""
+    """The demo could not run; the message has the reason and the path of the logs."""
 
 
 class Process:
-    """A Python module run as a process.  Its stderr goes to a log; it ends when its stdin does, so none outlives us."""
+    """A Python module run as a process.  Its stderr goes to a log; it exits at the end of stdin, so it cannot outlive
+    the demo.
+    """
 
     def __init__(self, name: str, module: str, arguments: Sequence[str], logs: Path) -> None:
         self.name = name
@@ -33,14 +35,14 @@ class Process:
     async def start(self) -> None:
         pipe = asyncio.subprocess.PIPE
         with self.log.open("ab") as log:
-            # In a session of its own, or Ctrl-C would reach it as well, and the SIGTERM of `stop` would then be the
-            # second signal: a broker ends at once on that, and leaves its server behind.
+            # Its own session: otherwise Ctrl-C would reach it too, and the SIGTERM of `stop` would be the
+            # second signal, at which a broker exits immediately and leaves its Redis server running.
             self._process = await asyncio.create_subprocess_exec(
                 *self._command, stdin=pipe, stdout=pipe, stderr=log, env=python.environ(), start_new_session=True
             )
 
     async def first_line(self) -> str:
-        """What it prints first.  Raises DemoFailed if it ends or is silent."""
+        """The first line of stdout.  Raises DemoFailed if the process exits or prints nothing in time."""
         assert self._process is not None
         assert self._process.stdout is not None
         try:
@@ -49,16 +51,16 @@ class Process:
         except TimeoutError:
             line = ""
         if not line:
-            raise DemoFailed(f"The {self.name} process did not answer: {self._last_words()} (Its log is {self.log}.)")
+            raise DemoFailed(f"The {self.name} process did not respond: {self._last_words()} (Its log is {self.log}.)")
         return line
 
     def _last_words(self) -> str:
-        """The last line of its log, which says why it ended."""
+        """The last line of its log, with the reason for its exit."""
         try:
             lines = self.log.read_text(errors="replace").split("\n")
         except OSError as error:
             return str(error)
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing.")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "it logged nothing.")
         return said.removeprefix("redis-ledger: ")[:WORDS_MAX]
 
     async def kill(self) -> None:
@@ -66,7 +68,7 @@ class Process:
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """SIGTERM, and patience."""
+        """Sends SIGTERM and waits."""
         try:
             async with asyncio.timeout(END_S_MAX):
                 await self._end(signal.SIGTERM)
@@ -93,7 +95,7 @@ def worker(number: int, url: str, step_records: int, sabotage: str, logs: Path) 
 
 
 def kill_redis(data_dir: Path) -> bool:
-    """kill -9 of the embedded server.  False: it does not run at the moment."""
+    """Kills the embedded server with SIGKILL.  False: it is not running."""
     if (pid := running_pid(data_dir)) is None:
         return False
     os.kill(pid, signal.SIGKILL)

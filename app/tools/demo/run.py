@@ -1,4 +1,4 @@
-"""The demo from start to verdict.
+"""The demo from start to result.
 
 broker + embedded Redis ──▶ topics ──▶ load 20 000 flights ──▶ workers transform them ──▶ check in a fresh process
                                           kill -9 ▲                     kill -9 ▲
@@ -30,13 +30,13 @@ FLUSH_RECORDS = 1_000
 LOOK_INTERVAL_S = 0.1
 RUN_S_MAX = 180.0
 STALL_S_MAX = 30.0
-UNFIT_S_MAX = 5.0  # without a step forward, before the broker is asked whether it can work
+UNFIT_S_MAX = 5.0  # without progress, before /readyz is checked
 LOAD_KILLS = (Kill(0.2, ("broker",)), Kill(0.6, ("redis",)))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """rounds: how often each of broker, worker and Redis is killed during the transformation."""
+    """rounds: number of kills of each of broker, worker and Redis during the transformation."""
 
     records: int = 20_000
     workers: int = 2
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class Progress:
-    """What a watcher of the demo is told; the default tells nobody."""
+    """Callbacks for the progress of the demo; the default does nothing."""
 
     def phase(self, name: str, total: int) -> None: ...
     def done(self, count: int) -> None: ...
@@ -76,7 +76,7 @@ class Progress:
 
 
 class Demo:
-    """home: a directory of its own for data and logs."""
+    """home: an empty directory for data and logs."""
 
     def __init__(self, settings: Settings, home: Path, progress: Progress) -> None:
         self._settings = settings
@@ -96,7 +96,7 @@ class Demo:
         self._done = 0
 
     async def run(self) -> Outcome:
-        """Raises DemoFailed if it could not be carried out; a broken promise is in the outcome."""
+        """Raises DemoFailed if the demo could not run; a broken promise is in the result."""
         began_s = time.monotonic()
         self._logs.mkdir(parents=True)
         try:
@@ -111,10 +111,10 @@ class Demo:
         except TimeoutError as late:
             raise DemoFailed(f"The demo did not end within {RUN_S_MAX:.0f} s.{self._where}") from late
         except SequenceGap as gap:
-            # The one producer there is sends each batch once the one before is acknowledged.
+            # The only producer sends each batch after the previous one is acknowledged.
             raise DemoFailed(f"Redis has lost acknowledged records: {gap.detail}{self._where}") from gap
         except LedgerError as error:
-            raise DemoFailed(f"The demo cannot go on: {error.detail}{self._where}") from error
+            raise DemoFailed(f"The demo cannot continue: {error.detail}{self._where}") from error
         finally:
             await self._end()
         return self._outcome(verdict, len(inputs), work_s, time.monotonic() - began_s)
@@ -129,7 +129,7 @@ class Demo:
         await client.subscriptions.create(flights.FLIGHTS, flights.SUBSCRIPTION, kind="shared")
 
     async def _load(self, client: AsyncClient, inputs: Sequence[flights.Flight]) -> None:
-        """Exactly once under kills too: the producer's batches carry a producer id and sequence numbers."""
+        """Produces the flights idempotently: batches have a producer id and sequence numbers."""
         self._progress.phase("loading flights", len(inputs))
 
         async def produce() -> None:
@@ -144,7 +144,7 @@ class Demo:
         await self._while_killing(produce(), LOAD_KILLS if self._settings.rounds else (), len(inputs))
 
     async def _transform(self, client: AsyncClient) -> float:
-        """Seconds from the start of the workers to the last acknowledgement."""
+        """Returns the seconds from the start of the workers to the last acknowledgement."""
         self._progress.phase("transforming them", self._settings.records)
         began_s = time.monotonic()
         for each in self._workers:
@@ -152,7 +152,7 @@ class Demo:
 
         async def all_acknowledged() -> None:
             while self._done < self._settings.records:
-                with contextlib.suppress(LedgerError):  # a broker that was just killed; it is coming back
+                with contextlib.suppress(LedgerError):  # the broker was just killed and is restarting
                     stats = await client.subscriptions.stats(flights.FLIGHTS, flights.SUBSCRIPTION)
                     left = stats.backlog + stats.pending  # an upper bound: it may count markers
                     self._done = max(self._settings.records - left, 0)
@@ -165,7 +165,7 @@ class Demo:
         return seconds
 
     async def _while_killing(self, work: Coroutine[Any, Any, None], kills: Sequence[Kill], total: int) -> None:
-        """Carries the kills out as the work gets on.  Work that is quicker than we look may escape the last of them."""
+        """Executes the kills as the work progresses.  Work that finishes between two checks may miss the last kill."""
         due = list(kills)
         task = asyncio.create_task(work)
         most, moved_s = -1, time.monotonic()
@@ -178,7 +178,7 @@ class Demo:
                 elif (stalled_s := time.monotonic() - moved_s) > UNFIT_S_MAX:
                     reason = await self._unready()
                     if reason or stalled_s > STALL_S_MAX:
-                        raise DemoFailed(f"Nothing has moved for {stalled_s:.0f} s. {reason}{self._where}")
+                        raise DemoFailed(f"No progress for {stalled_s:.0f} s. {reason}{self._where}")
                 if due and not task.done() and self._done >= due[0].at * total:
                     await self._strike(due.pop(0).victims)
             await task
@@ -205,7 +205,7 @@ class Demo:
             await victim.start()
 
     async def _unready(self) -> str:
-        """Why the broker says that it cannot work; "" if it does not."""
+        """The reason in /readyz why the broker is not ready; "" if it is ready."""
         with contextlib.suppress(httpx.HTTPError, ValueError):
             async with httpx.AsyncClient(timeout=UNFIT_S_MAX, trust_env=False) as http:
                 answer = await http.get(f"{self._url}/readyz")
@@ -213,7 +213,7 @@ class Demo:
         return ""
 
     async def _check(self) -> dict[str, Any]:
-        """The judge's verdict, from a process that has only the broker's address and the input file."""
+        """Runs the check in a process that has only the broker's address and the input file."""
         self._progress.phase("checking every record", 1)
         records = str(self._settings.records)
         judge = Process(
@@ -248,12 +248,12 @@ class Demo:
         for each in self._workers:
             await each.kill()
         await self._broker.stop()
-        # A broker that ended badly may have left its server behind.
+        # A broker that failed may have left its Redis server running.
         kill_redis(self._data_dir)
 
 
 def free_port() -> int:
-    """A port nobody listens on: the broker has to come back on the one its clients know."""
+    """A free port: the broker must restart on the port that its clients use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What a topic holds against what the input file says it must hold, each once and with the right values."""
+"""Compares the records of a topic with the expected ones: each exactly once and with the right values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from redis_ledger.app.tools.demo.flights import Flight
 
 @dataclass(slots=True)
 class Tally:
-    """expected: flights that must be there.  seen: records that are.  duplicates: records too many; losses: flights
-    without a record; wrong: records with other values than the flight's, strangers included."""
+    """expected: expected flights.  seen: records found.  duplicates: surplus records.  losses: flights without a
+    record.
+        wrong: records with other values, or of unknown flights."""
 
     expected: int
     seen: int
@@ -27,7 +28,7 @@ class Tally:
 
 
 def tally(expected: Sequence[Flight], seen: Iterable[Any]) -> Tally:
-    """expected: one value per flight.  seen: the values of a topic in any order, of any shape."""
+    """expected: one value per flight.  seen: the values of a topic, in any order and form."""
     wanted = {value["flight"]: value for value in expected}
     times: Counter[int] = Counter()
     records = wrong = 0
@@ -49,13 +50,15 @@ def tally(expected: Sequence[Flight], seen: Iterable[Any]) -> Tally:
 
 @dataclass(slots=True)
 class Verdict:
-    """What the check found.  transactions: distinct ones among the output records; open: those not ended at the end."""
+    """The result of the check.  transactions: distinct transactions of the output records.  open: still open at the
+    end.
+    """
 
     topics: dict[str, Tally] = field(default_factory=dict)
     unacknowledged: int = 0
     transactions: int = 0
-    torn: int = 0  # flights whose two outputs were committed by different transactions
-    unsettled: int = 0  # records of transactions that never ended
+    torn: int = 0  # flights whose two outputs belong to different transactions
+    unsettled: int = 0  # records of transactions that are still open
 
     @property
     def holds(self) -> bool:

@@ -1,10 +1,10 @@
-"""The demo's consume-transform-produce job: a plain user of the SDK, made to be killed at any moment.
+"""The demo's consume-transform-produce job: an ordinary client that may be killed at any time.
 
     receive from flights  →  one transaction: a record to delays, a record to routes, the acknowledgement  →  again
 
-It keeps nothing.  Killed before the commit, its transaction is aborted and its flights are delivered again; killed
-after it, they are acknowledged.  It never needs to know which of the two happened.  Steps are of the two kinds there
-are: `client.execute`, which is one call, and every fourth a transaction of several calls.
+It stores nothing.  If it is killed before the commit, its transaction is aborted and its flights are redelivered; if it
+is killed after the commit, they are acknowledged.  Most steps use `client.execute`, one request; every fourth uses a
+transaction of several requests.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from redis_ledger.client._async.consumer import AsyncConsumer
 Sabotage = Literal["none", "duplicate", "lose"]
 
 WAIT_MS = 200
-ACK_TIMEOUT_MS = 2_000  # what a killed worker had received goes to another one after this
+ACK_TIMEOUT_MS = 2_000  # messages of a killed worker are redelivered after this time
 TRANSACTION_TIMEOUT_MS = 4_000
 MANY_CALLS_EVERY = 4
-SABOTAGED = 0  # the flight that sabotage is done to
+SABOTAGED = 0  # the flight of the sabotage
 PAUSE_S = 0.05
-PATIENCE_MS = 3_000  # then a step whose answer is missing is forgotten, since nothing depends on knowing it
+PATIENCE_MS = 3_000  # after this time a step without a response is given up
 
 
 class Worker:
-    """sabotage: break a promise on purpose, so that the check can be seen to notice.  It is done to one flight and not
-    by one worker, so that it happens once, whoever is given that flight."""
+    """sabotage: break a promise on purpose, to test the check.  It depends on the flight, not on the worker, so that it
+    happens exactly once."""
 
     def __init__(self, client: AsyncClient, consumer: AsyncConsumer, step_records: int, sabotage: Sabotage) -> None:
         self._client = client
@@ -45,11 +45,11 @@ class Worker:
         self._stopping = False
 
     def stop(self) -> None:
-        """After the step that is under way."""
+        """Stops after the current step."""
         self._stopping = True
 
     async def run(self) -> None:
-        # What an earlier process of this name was given and did not finish comes back at once.
+        # Messages of an earlier process of this name are redelivered immediately.
         await self._consumer.redeliver_unacked()
         for step in count():
             if self._stopping:
@@ -59,7 +59,7 @@ class Worker:
                 if messages:
                     await self._step(messages, in_one_call=step % MANY_CALLS_EVERY != 0)
             except LedgerError as error:
-                # Whatever it was, all of the step or nothing happened; what did not happen is delivered again.
+                # The step took effect completely or not at all; in the latter case its messages are redelivered.
                 print(f"step given up: {error.code}: {error}", file=sys.stderr, flush=True)
                 await asyncio.sleep(PAUSE_S)
 
@@ -83,14 +83,14 @@ class Worker:
 
 
 def outputs(inputs: list[Flight], lose: bool = False) -> dict[str, list[Record]]:
-    """Topic → the records that these flights become.  lose: leave out a record of the sabotaged flight."""
+    """Topic → output records of the flights.  lose: omit a record of the sabotaged flight."""
     delays = [Record(to_delay(flight), key=str(flight["flight"])) for flight in inputs]
     kept = [flight for flight in inputs if not (lose and flight["flight"] == SABOTAGED)]
     return {DELAYS: delays, ROUTES: [Record(to_route(flight), key=route(flight)) for flight in kept]}
 
 
 async def work(url: str, name: str, step_records: int, sabotage: Sabotage) -> None:
-    """Until SIGTERM, or until whoever started it is gone."""
+    """Runs until SIGTERM or the end of stdin."""
     loop = asyncio.get_running_loop()
     async with AsyncClient(url, timeout_ms=PATIENCE_MS, attempt_ms=PATIENCE_MS) as client:
         consumer = client.consumer(

@@ -1,9 +1,9 @@
-"""`make demo-spark`: exactly once through Spark on real data, while driver, broker and Redis are killed.
+"""`make demo-spark`: exactly-once processing with Spark while driver, broker and Redis are killed.
 
     python -m redis_ledger.app.tools.demo_spark                        in Spark's environment
-    python -m redis_ledger.app.tools.demo_spark --sabotage duplicate   breaks a promise; the check must notice
+    python -m redis_ledger.app.tools.demo_spark --sabotage duplicate   breaks a promise; the check must detect it
 
-Exit code 0: every promise was kept.  1: one was broken, or the demo could not be carried out.
+Exit code 0: every promise was kept.  1: one was broken, or the demo could not run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REPORTS = Path(".data") / "demo-spark"
 def main() -> int:
     given = arguments()
     if find_spec("pyspark") is None:
-        print("demo-spark: Spark is not here; `make demo-spark` brings it.", file=sys.stderr)
+        print("demo-spark: Spark is not installed; `make demo-spark` installs it.", file=sys.stderr)
         return 1
     home = Path(tempfile.mkdtemp(prefix="redis-ledger-demo-spark-"))
     console = Console(stderr=given.json)
@@ -60,11 +60,11 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     made = argparse.ArgumentParser(prog="demo-spark", description="Flights by hour and airport, exactly once.")
     made.add_argument("--records", type=int, choices=range(1, 20_001), default=20_000, metavar="1..20000")
-    made.add_argument("--kills", action=argparse.BooleanOptionalAction, default=True, help="kill anything at all")
+    made.add_argument("--kills", action=argparse.BooleanOptionalAction, default=True, help="kill processes")
     made.add_argument("--sabotage", choices=["none", "duplicate", "lose"], default="none")
-    made.add_argument("--reports", type=Path, default=REPORTS, metavar="FOLDER", help="where reports are left")
-    made.add_argument("--json", action="store_true", help="the outcome as JSON, and nothing else, on stdout")
-    made.add_argument("--keep", action="store_true", help="keep data and logs, and say where")
+    made.add_argument("--reports", type=Path, default=REPORTS, metavar="FOLDER", help="folder for reports")
+    made.add_argument("--json", action="store_true", help="print only the result, as JSON")
+    made.add_argument("--keep", action="store_true", help="keep data and logs and print their path")
     return made.parse_args()
 
 
@@ -97,7 +97,7 @@ def rows(outcome: Outcome) -> list[tuple[str, str, bool]]:
         numbers = [side[name] for side in sides]
         return name, f"topic {numbers[0]}, Parquet {numbers[1]}", any(numbers)
 
-    driver = f"driver {kills['driver']} ({kills['written']} before a commit, {kills['committed']} behind one)"
+    driver = f"driver {kills['driver']} ({kills['written']} before a commit, {kills['committed']} after one)"
     reports = [each for each in outcome.reports.values() if "file" in each]
     differing = sum(each["code"] != 0 for each in reports)
     return [

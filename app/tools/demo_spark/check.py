@@ -1,10 +1,11 @@
-"""The Spark demo's judge: a process that knows nothing of the run, and adds the flights of the file up by itself.
+"""The check of the Spark demo: a separate process that computes the expected sums from the input file.
 
     python -m redis_ledger.app.tools.demo_spark.check \\
         --url http://127.0.0.1:8080 --records 20000 --parquet FOLDER --lines FILE
 
-Neither Spark nor what it kept is asked: the topic is read over REST, Parquet by pyarrow.  What should be is left in
-FILE, a line each.  Prints its verdict as JSON; exit code 0 if every promise was kept, 1 if one was broken.
+It uses neither Spark nor its checkpoints: it reads the topic over REST and Parquet with pyarrow.  It writes the
+expected records to FILE, one per line, and prints the result as JSON.  Exit code 0: every promise was kept.  1: one was
+broken.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from redis_ledger.app.tools.demo_spark import committed, hours
 
 @dataclass(slots=True)
 class Verdict:
-    """unsettled: records behind the stable offset, of transactions that have not ended."""
+    """unsettled: records after the last stable offset, of open transactions."""
 
     flights: Tally
     topic: Tally

@@ -1,8 +1,8 @@
-"""What Spark's file sink has committed: the files that its log names, not those that lie beside it.
+"""The files that Spark's file sink has committed, as listed in its log.
 
-parquet/part-00000-….parquet        may be of a batch that was cut short
-parquet/_spark_metadata/0, 1, …     a batch each: "v1", then a file per line
-parquet/_spark_metadata/9.compact   all up to 9 in one
+parquet/part-00000-….parquet        may belong to an interrupted batch
+parquet/_spark_metadata/0, 1, …     one batch each: "v1", then one file per line
+parquet/_spark_metadata/9.compact   batches 0 to 9
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _named(batch: Path) -> Iterator[Path]:
 
 
 def rows(folder: Path) -> list[Any]:
-    """Of all committed files."""
+    """The rows of all committed files."""
     from pyarrow import parquet
 
     return [row for path in files(folder) for row in parquet.read_table(path).to_pylist()]

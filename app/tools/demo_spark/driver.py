@@ -1,11 +1,11 @@
-"""The Spark demo's driver: two streams over the same flights, made to be killed at any moment.
+"""The Spark demo's driver: two streams over the same flights; it may be killed at any time.
 
     topic flights ─→ sums by hour and airport ─→ topic hours       exactly once, by the sink
                  └─→ the same once more       ─→ Parquet           exactly once, by Spark's file sink
 
-How far it is stands in the checkpoints of the two, and nowhere else.  It takes on stdin:
+Its progress is stored only in the checkpoints of the two streams.  Commands on stdin:
 
-    drain    process all there is, then say {"drained": true} on stdout
+    drain    process all available records, then print {"drained": true}
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def summed(spark: SparkSession, given: argparse.Namespace) -> DataFrame:
 
 
 def sabotaged(frame: DataFrame, how: str, hour: str, origin: str) -> DataFrame:
-    """One row twice, or not at all."""
+    """Duplicates or drops one row."""
     from pyspark.sql import functions as F
 
     is_it = (F.col("hour") == hour) & (F.col("origin") == origin)
@@ -83,8 +83,8 @@ def to_parquet(frame: DataFrame, given: argparse.Namespace) -> StreamingQuery:
 
 
 class Stream:
-    """A query that is begun again when all that went wrong was that the machine was busy: Spark gives the process that
-    looks for new offsets ten seconds to start."""
+    """A streaming query that is restarted if Spark's offset reader process did not start within its ten seconds, which
+    happens on a busy machine."""
 
     def __init__(self, begin: Callable[[], StreamingQuery]) -> None:
         self._begin = begin
@@ -106,7 +106,7 @@ class Stream:
         return self._query.lastProgress is not None
 
     def drain(self) -> None:
-        """Until all there is has been processed."""
+        """Waits until all available records are processed."""
         from pyspark.errors import StreamingQueryException
 
         while True:
@@ -118,7 +118,7 @@ class Stream:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Until stdin ends, or a stream does."""
+    """Runs until the end of stdin or of a stream."""
     from pyspark.errors import StreamingQueryException
 
     spark = start()
@@ -127,7 +127,7 @@ def run(given: argparse.Namespace) -> int:
     sums = summed(spark, given)
     streams = [Stream(lambda: to_parquet(sums, given))]
     try:
-        # One after the other: to start is the hardest part.
+        # One after the other: starting takes the most CPU.
         while not streams[0].has_begun:
             streams[0].look()
             time.sleep(LOOK_S)
@@ -150,10 +150,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True)
     parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--offsets", type=int, required=True, help="most of a batch")
-    parser.add_argument("--first-date", required=True, help="of the flight whose hour sabotage is done to")
+    parser.add_argument("--offsets", type=int, required=True, help="maximum records of a batch")
+    parser.add_argument("--first-date", required=True, help="the flight whose hour is sabotaged")
     parser.add_argument("--first-origin", required=True)
-    parser.add_argument("--pause", default="", help="POINT BATCH FILE: stop there, from that batch on, and say so")
+    parser.add_argument("--pause", default="", help="POINT BATCH FILE: pause at POINT from BATCH on and create FILE")
     parser.add_argument("--sabotage", choices=["none", "duplicate", "lose"], default="none")
     return parser.parse_args()
 

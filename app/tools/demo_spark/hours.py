@@ -1,10 +1,10 @@
-"""The Spark demo's job: flights by hour and airport, each sum written once its hour is over.
+"""The Spark demo's computation: flights by hour and airport; each sum is written when its hour is closed.
 
     flights   {"flight": 0, "date": "2001/01/01 00:47", "delay": 66, "distance": 1750, "origin": "DTW", …}     key "DTW"
     hours     {"hour": "2001-01-01 00:00", "origin": "DTW", "flights": 1, "delay": 66, "late": 1}              key "DTW"
 
-An hour is over when flights of five days later have been seen (the watermark), so at the end one flight from far ahead
-closes them all; its own hour never ends.
+An hour is closed when the watermark, five days behind the latest flight, passes it.  A final flight far in the future
+closes all hours except its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from redis_ledger.app.tools.demo.flights import Flight
 
 FLIGHTS, HOURS = "flights", "hours"
 PARTITIONS, PARTITIONS_OUT = 4, 2
-LATE_MINUTES = 15  # as the U.S. Department of Transportation counts
+LATE_MINUTES = 15  # definition of the U.S. Department of Transportation
 WATERMARK = "5 days"
 CLOSING: Flight = {"flight": -1, "date": "2001/12/31 00:00", "delay": 0, "distance": 0, "origin": "", "destination": ""}
 COLUMNS = "flight int, date string, delay int, distance int, origin string, destination string"
@@ -26,12 +26,12 @@ Key = tuple[str, str]
 
 
 def key(flight: Flight) -> Key:
-    """Hour and airport."""
+    """Returns hour and airport."""
     return f"{flight['date'][:13].replace('/', '-')}:00", flight["origin"]
 
 
 def hours(flights: Iterable[Flight]) -> list[Hour]:
-    """What must come out, ascending by hour and airport."""
+    """The expected sums, ordered by hour and airport."""
     sums: dict[Key, list[int]] = {}
     for flight in flights:
         held = sums.setdefault(key(flight), [0, 0, 0])
@@ -45,7 +45,7 @@ def hours(flights: Iterable[Flight]) -> list[Hour]:
 
 
 def numbered(expected: Sequence[Hour], seen: Iterable[Any]) -> tuple[list[Flight], list[Any]]:
-    """Both with the row's number among what is expected, by which the demo's tally knows them; a stranger has none."""
+    """Adds to both the index of the expected row, which the demo's tally uses as its key; unknown rows have none."""
     places = {(each["hour"], each["origin"]): number for number, each in enumerate(expected)}
 
     def with_number(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The data source as it is, but it stops in the middle of a commit, so that the driver can be killed right there.
+"""The data source with pauses in the middle of a commit, so that the driver can be killed there.
 
-written     every task has written and said so; nothing is decided
-committed   the broker has committed the batch; Spark has not heard of it
+written     all tasks have written and reported; nothing is committed
+committed   the broker has committed the batch; Spark has not recorded it
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPTION = "pause"
 
 
 class Pause(NamedTuple):
-    """batch: the first that it is done in.  note: a file that is made then."""
+    """batch: the first batch with a pause.  note: the file to create at the pause."""
 
     point: str
     batch: int

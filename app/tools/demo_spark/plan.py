@@ -1,11 +1,11 @@
-"""When the Spark demo kills what.
+"""The kill schedule of the Spark demo.
 
     done    0 %       15 %       30 %      45 %       60 %      80 %      100 %
     streams             d          d         d          b         r          d driver, b broker, r redis
-                                   │         └ the batch is committed, Spark has not heard of it
-                                   └ all of the batch is written, nothing of it decided
+                                   │         └ the batch is committed, Spark has not recorded it
+                                   └ the batch is written, not committed
 
-The two in the middle of a commit are no luck: the driver stops there and waits to be killed.
+The two kills in the middle of a commit are deterministic: the driver pauses there until it is killed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Point = Literal["", "written", "committed"]
 
 
 class Kill(NamedTuple):
-    """at: the share of flights that are processed by then, 0 to 1; with a point, about.  point: where in a commit the
-    driver is."""
+    """at: the processed share of the flights, 0 to 1; approximate with a point.  point: the point in the driver's
+    commit."""
 
     at: float
     victim: Victim
@@ -35,5 +35,5 @@ ALL = (
 
 
 def next_point(kills: tuple[Kill, ...] | list[Kill]) -> Point:
-    """Where a driver that is started now is to stop: the next kill, if it is one of a driver."""
+    """The point at which a new driver must pause; empty if the next kill is not of the driver."""
     return kills[0].point if kills and kills[0].victim == "driver" else ""

@@ -1,4 +1,4 @@
-"""The Spark demo's processes: a broker with a home for offloaded records, and the driver that is to be killed."""
+"""The processes of the Spark demo: a broker with an offload home, and the driver."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any
 from redis_ledger.app.tools.demo.processes import DemoFailed, Process
 
 JSON_BYTES_MAX = 1 << 20
-START_S_MAX = 180.0  # of a Spark, on a machine that does other things too
+START_S_MAX = 180.0  # start of Spark on a busy machine
 
 
 class Speaking(Process):
-    """A process that says lines of JSON on stdout, among whatever Spark says there."""
+    """A process that prints lines of JSON between Spark's output."""
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
-        """Until it ends."""
+        """Yields the JSON lines until the process exits."""
         assert self._process is not None
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
@@ -36,7 +36,7 @@ class Speaking(Process):
             await self._process.stdin.drain()
 
     async def last_line(self, within_s: float) -> dict[str, Any]:
-        """Raises DemoFailed if it says nothing, or not in time."""
+        """Returns the last JSON line.  Raises DemoFailed if there is none in time."""
         said: dict[str, Any] | None = None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
@@ -47,7 +47,7 @@ class Speaking(Process):
         return said
 
     async def _end(self, number: signal.Signals) -> None:
-        """With all it has started: Spark's Java is a process of its own."""
+        """Ends the process group, because Spark runs Java as a child process."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)

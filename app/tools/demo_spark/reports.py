@@ -1,12 +1,12 @@
-"""What the Spark demo leaves to be read: reports of `reconcile`, before and after the flights are offloaded.
+"""Reports of the Spark demo: runs of `reconcile` before and after the flights are offloaded.
 
-    hours      what the input file adds up to   ≟  topic hours
+    hours      sums of the input file           ≟  topic hours
     parquet    topic hours                      ≟  Parquet hours
-    flights    facts of the topic, written down; then it is offloaded, and Redis drops its payload:
-               what lies in Parquet now         ≟  the facts
-    offloaded  topic flights, read as ever      ≟  what lies in Parquet
+    flights    facts of the topic are stored; then it is offloaded and Redis drops its payload:
+               the offloaded Parquet files      ≟  the facts
+    offloaded  topic flights, read as before    ≟  the offloaded Parquet files
 
-All in one Spark.  Prints {"hours": {"code": 0, "file": …}, …} as JSON in its last line.
+All run in one Spark session.  The last line of stdout is {"hours": {"code": 0, "file": …}, …}.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Reports:
 
 
 def end_with_stdin() -> None:
-    """Whoever started this is gone, and the broker with it."""
+    """Exits at the end of stdin: the parent process has ended, and the broker with it."""
     sys.stdin.read()
     os._exit(1)
 
@@ -70,7 +70,7 @@ def main() -> int:
     facts = given.folder / "flights-before.json"
     topic, flights = f"topic:{hours.HOURS}", f"topic:{hours.FLIGHTS}"
     by_hour = ("--json", "--key", "$.hour, $.origin", "--contents", "value")
-    # The last line is ours; what the pipelines say goes to the log.
+    # Only our last line goes to stdout; the output of the pipelines goes to the log.
     with contextlib.redirect_stdout(sys.stderr):
         reports.compare("hours", "--left", f"jsonl:{given.lines}", "--right", topic, *by_hour)
         parquet = ("--right", f"parquet:{given.parquet}", "--right-as", AS_VALUE)

@@ -1,7 +1,7 @@
-"""The Spark demo from start to verdict.
+"""The Spark demo from start to result.
 
 flights ──▶ broker + Redis ──▶ driver: sums by hour ──▶ topic and Parquet ──▶ check in a fresh process ──▶ reports
- some aborted    ▲ kill -9         ▲ kill -9, also before and behind the commit of a batch
+ some aborted    ▲ kill -9         ▲ kill -9, also before and after the commit of a batch
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from redis_ledger.app.tools.demo_spark import hours, plan
 from redis_ledger.app.tools.demo_spark.processes import START_S_MAX, Speaking, broker, driver
 from redis_ledger.app.tools.demo_spark.stream_progress import StreamProgress
 
-CHUNKS, CHUNK_MIN = 40, 50  # transactions that flights are written in, and the least of one
-ABORTED_EVERY = 4  # so often a transaction is written with wrong delays first, and aborted
-BATCHES = 14  # about so many of a stream
+CHUNKS, CHUNK_MIN = 40, 50  # number of transactions for the flights, and minimum flights of one
+ABORTED_EVERY = 4  # every so many transactions, one with wrong delays is written first and aborted
+BATCHES = 14  # approximate number of batches of a stream
 LOOK_INTERVAL_S = 0.1
 RUN_S_MAX = 1500.0
 STALL_S_MAX = 300.0
@@ -35,7 +35,7 @@ REPORTS_S_MAX = 600.0
 
 @dataclass(frozen=True)
 class Settings:
-    """kills: whether anything is killed at all.  reports: the folder they are left in."""
+    """kills: whether processes are killed.  reports: the folder for reports."""
 
     reports: Path
     records: int = 20_000
@@ -45,7 +45,7 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """kills: by victim; of the driver also by where it was in a commit.  starts: of the driver."""
+    """kills: by victim; for the driver also by its point in a commit.  starts: of the driver."""
 
     inputs: int
     aborted: int
@@ -62,7 +62,7 @@ class Outcome:
 
 
 class Demo:
-    """home: a directory of its own for data, checkpoints and logs."""
+    """home: an empty directory for data, checkpoints and logs."""
 
     def __init__(self, settings: Settings, home: Path, progress: Progress) -> None:
         self._settings, self._home, self._progress = settings, home, progress
@@ -77,12 +77,12 @@ class Demo:
         self._stream_progress = StreamProgress(home / "checkpoints" / "topic")
         self._drained = asyncio.Event()
         self._aborted = self._starts = 0
-        self._offsets = 1  # of the flights, markers and aborted ones too
-        self._done = 0.0  # the share of them that was streamed
+        self._offsets = 1  # of the flights, including markers and aborted records
+        self._done = 0.0  # the share of the flights that was streamed
         self._moved_s = time.monotonic()
 
     async def run(self) -> Outcome:
-        """Raises DemoFailed if it could not be carried out; a broken promise is in the outcome."""
+        """Raises DemoFailed if the demo could not run; a broken promise is in the result."""
         began_s = time.monotonic()
         for folder in (self._logs, self._settings.reports):
             folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Demo:
         except TimeoutError as late:
             raise DemoFailed(f"The demo did not end within {RUN_S_MAX:.0f} s; the logs are in {self._logs}.") from late
         except LedgerError as error:
-            raise DemoFailed(f"The demo cannot go on: {error.detail} The logs are in {self._logs}.") from error
+            raise DemoFailed(f"The demo cannot continue: {error.detail} The logs are in {self._logs}.") from error
         finally:
             await self._end()
         return Outcome(
@@ -137,7 +137,7 @@ class Demo:
         await (txn.abort() if abort else txn.commit())
 
     async def _stream(self, client: AsyncClient) -> None:
-        """Until every flight is summed up, and every hour is closed."""
+        """Runs until all flights are summed and all hours are closed."""
         self._progress.phase("adding up the hours", len(self._inputs))
         self._moved_s = time.monotonic()
         driving = asyncio.create_task(self._drive())
@@ -148,7 +148,7 @@ class Demo:
                 if self._due and self._is_due(self._due[0]):
                     await self._strike(self._due.pop(0))
             await self._drain(driving)
-            # Far ahead of all others: nothing but this closes the last hours.
+            # Far in the future: only this flight closes the last hours.
             async with client.producer(hours.FLIGHTS) as producer:
                 await producer.send(hours.CLOSING)
             await self._drain(driving)
@@ -160,7 +160,7 @@ class Demo:
                 await self._driver.kill()
 
     def _is_due(self, kill: plan.Kill) -> bool:
-        """A driver says by a file that it has come to its point, and waits; it may be done without coming there."""
+        """Whether the next kill is due.  A driver creates a file at its point and waits; it may finish before."""
         return self._note.exists() or self._done >= 1 if kill.point else self._done >= kill.at
 
     async def _drain(self, driving: asyncio.Task[None]) -> None:
@@ -168,7 +168,7 @@ class Demo:
         starts = -1
         while not self._drained.is_set():
             if starts != self._starts and self._driver is not None:
-                starts = self._starts  # one that was started meanwhile has not heard it
+                starts = self._starts  # a driver that was restarted in the meantime has not received it
                 await self._driver.say("drain")
             await self._pause(driving)
 
@@ -180,15 +180,15 @@ class Demo:
         if done > self._done:
             self._done, self._moved_s = done, time.monotonic()
         if time.monotonic() - self._moved_s > STALL_S_MAX:
-            raise DemoFailed(f"Nothing has moved for {STALL_S_MAX:.0f} s; the logs are in {self._logs}.")
+            raise DemoFailed(f"No progress for {STALL_S_MAX:.0f} s; the logs are in {self._logs}.")
 
     @property
     def _note(self) -> Path:
-        """Of the driver that runs now."""
+        """The pause file of the running driver."""
         return self._home / f"paused-{self._starts}"
 
     async def _drive(self) -> None:
-        """Starts the driver, and starts it again whenever it has ended, as an operator would."""
+        """Starts the driver and restarts it when it exits, as an operator would."""
         while True:
             self._starts += 1
             if self._starts > STARTS_MAX:
@@ -228,7 +228,7 @@ class Demo:
         self._progress.killed([f"{kill.victim}{where}"])
 
     async def _check(self) -> dict[str, Any]:
-        """The judge's verdict, from a process that has only addresses and the input file."""
+        """Runs the check in a process that has only the addresses and the input file."""
         self._progress.phase("checking every record", 1)
         arguments = ["--url", self._url, "--records", str(len(self._inputs))]
         arguments += ["--parquet", str(self._home / "parquet"), "--lines", str(self._home / "hours.jsonl")]
@@ -255,6 +255,6 @@ class Demo:
         if self._driver is not None:
             await self._driver.kill()
         await self._broker.stop()
-        # A broker that ended badly may have left its server behind.
+        # A broker that failed may have left its Redis server running.
         with contextlib.suppress(OSError):
             kill_redis(self._data_dir)

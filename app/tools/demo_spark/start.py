@@ -1,4 +1,4 @@
-"""Spark for the demo: two threads, and few words."""
+"""The Spark session of the demo: two threads and little logging."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How far a stream is, from what Spark writes down: exact, whatever happened to the driver that did it.
+"""Progress of a stream, read from Spark's checkpoint, so that it is exact even if the driver was killed.
 
-checkpoint/offsets/7    what batch 7 reads, written before it begins
+checkpoint/offsets/7    the offsets that batch 7 reads, written before it starts
 checkpoint/commits/7    batch 7 is done
 """
 
@@ -19,13 +19,13 @@ class StreamProgress:
 
     @property
     def batch(self) -> int:
-        """The last one that Spark knows to be done."""
+        """The last completed batch."""
         commits = self._checkpoint / "commits"
         return max((int(each.name) for each in commits.glob("*") if each.name.isdigit()), default=NONE)
 
     @property
     def offsets(self) -> int:
-        """That lie behind it, of all partitions together."""
+        """The number of processed offsets, over all partitions."""
         batch = self.batch
         if batch == NONE:
             return 0

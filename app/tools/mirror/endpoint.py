@@ -1,10 +1,10 @@
-"""One end of a mirror: an address, and a file of properties as librdkafka and the Java client name them.
+"""Source or target of a mirror: an address, and a file with properties of librdkafka and the Java client.
 
 kafka://host:9092,other:9092
 security.protocol=SASL_SSL
 sasl.mechanism=SCRAM-SHA-256
 sasl.username=mirror
-sasl.password=...                 only ever in the file, which nobody else should be able to read
+sasl.password=...                 only in the file, which other users must not be able to read
 ssl.ca.location=/etc/ca.pem       ssl.certificate.location, ssl.key.location: a client certificate
 """
 
@@ -33,22 +33,22 @@ T = TypeVar("T", AIOKafkaConsumer, AIOKafkaProducer)
 
 
 def connection(address: str, option: str, properties: Path | None) -> dict[str, Any]:
-    """What aiokafka's clients take to connect.  Raises Refusal."""
+    """Connection arguments for clients of aiokafka.  Raises Refusal."""
     hosts = address.removeprefix(SCHEME)
     if not hosts or "://" in hosts or "/" in hosts or not all(":" in each for each in hosts.split(",")):
-        raise Refusal(f"{option} {address!r} is not kafka://HOST:PORT: write for instance kafka://kafka.example:9092.")
+        raise Refusal(f"{option} {address!r} is not kafka://HOST:PORT, for example kafka://kafka.example:9092.")
     given = {} if properties is None else read(properties)
     protocol = given.get("security.protocol", "PLAINTEXT")
     if protocol not in PROTOCOLS:
-        raise Refusal(f"security.protocol={protocol} is none; take one of {', '.join(PROTOCOLS)}.")
+        raise Refusal(f"security.protocol={protocol} is unknown; use one of {', '.join(PROTOCOLS)}.")
     found: dict[str, Any] = {"bootstrap_servers": hosts, "security_protocol": protocol}
     if "SASL" in protocol:
         mechanism = given.get("sasl.mechanism", "PLAIN")
         if mechanism not in MECHANISMS:
-            raise Refusal(f"sasl.mechanism={mechanism} is none; take one of {', '.join(MECHANISMS)}.")
+            raise Refusal(f"sasl.mechanism={mechanism} is unknown; use one of {', '.join(MECHANISMS)}.")
         for name in ("sasl.username", "sasl.password"):
             if name not in given:
-                raise Refusal(f"{properties} has no {name}, which {protocol} takes.")
+                raise Refusal(f"{properties} has no {name}, which {protocol} requires.")
         found |= {
             "sasl_mechanism": mechanism,
             "sasl_plain_username": given["sasl.username"],
@@ -60,7 +60,7 @@ def connection(address: str, option: str, properties: Path | None) -> dict[str, 
 
 
 def read(path: Path) -> dict[str, str]:
-    """Raises Refusal for what is not a property we know."""
+    """Raises Refusal for an unknown property."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -79,16 +79,17 @@ def read(path: Path) -> dict[str, str]:
 
 @contextlib.asynccontextmanager
 async def started(client: T, option: str) -> AsyncIterator[T]:
-    """A consumer or producer of aiokafka's, between its start and its end.
+    """Starts and stops a consumer or producer of aiokafka.
 
-    option: what names the address.  Raises Refusal when nobody is there, or the login is refused."""
+    option: the option with the address.  Raises Refusal if it cannot connect or log in.
+    """
     with _failures() as failures:
         try:
             await client.start()
         except KafkaConnectionError as error:
-            await client.stop()  # or it complains of having been forgotten
-            why = str(failures[-1] if failures else error).rstrip(".") or "no answer in time"
-            raise Refusal(f"{option} cannot be used: {why}. Correct {option}, or the file of its properties.") from None
+            await client.stop()  # otherwise it logs that it was not stopped
+            why = str(failures[-1] if failures else error).rstrip(".") or "no response in time"
+            raise Refusal(f"{option} cannot be used: {why}. Correct {option} or its properties file.") from None
     try:
         yield client
     finally:
@@ -97,7 +98,7 @@ async def started(client: T, option: str) -> AsyncIterator[T]:
 
 @contextlib.contextmanager
 def _failures() -> Iterator[list[object]]:
-    """Why aiokafka could not connect: it says so in its log only."""
+    """Collects why aiokafka could not connect, which it only logs."""
     found: list[object] = []
     heard = logging.Handler(logging.WARNING)
     heard.emit = lambda record: found.extend(record.args[-1:] if isinstance(record.args, tuple) else ())  # type: ignore[method-assign]

@@ -1,8 +1,8 @@
-"""Offsets of consumer groups, from the source to the target.
+"""Copies offsets of consumer groups from the source to the target.
 
-A group goes on at the target where it stood at the source: at the first record that it had not got.  Groups with
-members on the target are left alone, for they have moved already; and an offset is only ever moved ahead.  A group that
-cannot be read or moved, such as one that the mirror may not describe, keeps no other from being carried.
+On the target a group continues at the first record that it had not consumed on the source.  Groups with members on the
+target are skipped, because they have already moved, and offsets are never moved back.  An error of one group, such as a
+missing permission, does not affect the others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ async def carry(
     wanted: re.Pattern[str],
     places: Mapping[TopicPartition, OffsetTranslation],
 ) -> dict[str, int | KafkaError]:
-    """Groups that were moved ahead, and on how many partitions; or why that failed."""
+    """Returns for each group the number of advanced partitions, or the error."""
     moved: dict[str, int | KafkaError] = {}
     async with admin(source) as there, admin(target) as here:
         names = sorted({name for name, _ in await there.list_consumer_groups()})
@@ -57,7 +57,7 @@ def translated(
     known: Mapping[TopicPartition, int],
     places: Mapping[TopicPartition, OffsetTranslation],
 ) -> dict[TopicPartition, int]:
-    """What to commit on the target: offsets that are ahead of what is known there."""
+    """The offsets to commit on the target: those ahead of its committed offsets."""
     found = {}
     for partition, offset in at_source.items():
         if offset < 0 or partition not in places:

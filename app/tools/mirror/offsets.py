@@ -1,4 +1,4 @@
-"""Where offsets of the source went: stretches of offsets that kept their distance, and the place of one in them.  Pure.
+"""Translation of source offsets to target offsets, by ranges with a constant difference.  Pure.
 
 Stretch(source=100, target=40, length=25)     100..124 of the source are 40..64 of the target
 """
@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(pairs: Iterable[tuple[int, int]]) -> list[Stretch]:
-    """pairs: (source, target) of every record, ascending."""
+    """Combines (source, target) offsets, ascending, to ranges."""
     found: list[Stretch] = []
     for source, target in pairs:
         last = found[-1] if found else None
@@ -38,7 +38,7 @@ def stretches(pairs: Iterable[tuple[int, int]]) -> list[Stretch]:
 
 
 class OffsetTranslation:
-    """The stretches of one partition, in order; 24 bytes each, for a mirror that runs for weeks has millions."""
+    """The ranges of one partition, in order; 24 bytes each, because a mirror that runs for weeks has millions."""
 
     def __init__(self) -> None:
         self._sources, self._targets, self._lengths = array("q"), array("q"), array("q")
@@ -47,7 +47,7 @@ class OffsetTranslation:
         return Stretch(self._sources[index], self._targets[index], self._lengths[index])
 
     def add(self, stretch: Stretch) -> None:
-        """A stretch that is known already, or lies behind what is known, adds nothing."""
+        """Adds a range; known or older ranges are ignored."""
         last = self._at(-1) if self._sources else None
         if last is not None and stretch.source < last.source_end:
             return
@@ -59,8 +59,10 @@ class OffsetTranslation:
         self._lengths.append(stretch.length)
 
     def translate(self, offset: int) -> int:
-        """Where on the target the first record is whose offset on the source is as high; 0 when nothing was mirrored
-        yet, for then all of that is still to come.  What lies in a gap of the source begins behind it."""
+        """The target offset of the first record at or after a source offset; 0 if nothing has been mirrored yet.
+
+        An offset in a gap of the source maps to the record after the gap.
+        """
         if not self._sources:
             return 0
         at = bisect_right(self._sources, offset) - 1

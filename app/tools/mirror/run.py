@@ -1,10 +1,10 @@
-"""Carrying records: what was read of the source is written in one transaction, with where it went.
+"""Copies records: each batch from the source is written in one transaction, with the mapping of its offsets.
 
-    transaction   records of every partition that was read
+    transaction   records of all partitions of the batch
                   to mirror.<name>.offsets: {topic, partition, stretches}
-                  offsets of the group mirror.<name>: target's next offset, and the source's as metadata
+                  offsets of the group mirror.<name>: the next target offset, with the next source offset as metadata
 
-A second mirror of the same name fences the first, for both write under one transactional id.
+A second mirror with the same name fences the first, because both use the same transactional id.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, st
 
 RECORDS_AT_ONCE = 5_000
 WAIT_MS = 500
-GATHER_S = 0.5  # between transactions once the end is near: each is a stretch to be kept for each partition
-LOOK_EVERY_S = 10.0  # for topics and partitions that are new
+GATHER_S = 0.5  # between transactions near the end of the log: each transaction adds a range per partition
+LOOK_EVERY_S = 10.0  # for new topics and partitions
 INTERNAL = re.compile(r"__|mirror\.")
 TRANSACTION_TIMEOUT_MS = 60_000
 
 
 @dataclass(frozen=True)
 class MirrorOptions:
-    """source, target: what aiokafka's clients take to connect.  once: end when what was there at the beginning is
-    carried."""
+    """source, target: connection arguments of aiokafka.  once: stop when the records that existed at the start are
+    copied."""
 
     name: str
     source: Mapping[str, Any]
@@ -64,8 +64,8 @@ class _Line(msgspec.Struct):
 
 @dataclass
 class Progress:
-    """places: by partition, where its offsets went.  records: carried by this run.  missed: offsets that the source had
-    dropped before they were carried."""
+    """places: offset translation by partition.  records: copied by this run.  missed: offsets that were trimmed on the
+    source before they were copied."""
 
     places: dict[TopicPartition, OffsetTranslation] = field(default_factory=lambda: defaultdict(OffsetTranslation))
     position: dict[TopicPartition, int] = field(default_factory=dict)
@@ -75,17 +75,19 @@ class Progress:
 
 
 class Mirror:
-    """told: is given the progress after every transaction."""
+    """Mirrors topics.  told: called with the progress after each transaction."""
 
     def __init__(self, wanted: MirrorOptions, told: Callable[[Progress], None] = lambda _: None) -> None:
         self.wanted, self._told = wanted, told
         self.progress = Progress()
-        self._counts: dict[str, int] = {}  # partitions of the topics that are carried
+        self._counts: dict[str, int] = {}  # number of partitions by topic
         self._decode = msgspec.json.Decoder(_Line).decode
 
     async def run(self, between: Callable[[Progress], Any] | None = None) -> Progress:
-        """Until cancelled, or with `once` until it has caught up.  between: an async function, called between
-        transactions.  Raises aiokafka's KafkaError and Refusal; run again, it goes on where it stood."""
+        """Runs until cancelled, or with `once` until it has caught up.  A later run continues where this one stopped.
+
+        between: an async function that is called between transactions.  Raises aiokafka's KafkaError, and Refusal.
+        """
         async with self._ends() as (consumer, producer):
             await self._check_ends()
             await self._topics(consumer, producer)
@@ -93,7 +95,7 @@ class Mirror:
             await self._place(consumer)
             goal = await consumer.end_offsets(list(consumer.assignment())) if self.wanted.once else {}
             look = Pace(LOOK_EVERY_S)
-            look.is_due()  # just done
+            look.is_due()  # `_topics` has just run
             while True:
                 if look.is_due() and await self._topics(consumer, producer):
                     await self._place(consumer)
@@ -158,15 +160,17 @@ class Mirror:
             yield consumer, producer
 
     async def _check_ends(self) -> None:
-        """Raises Refusal if they are one: every record would be carried for ever."""
+        """Raises Refusal if source and target are the same cluster, since records would be copied in a loop."""
         async with admin(self.wanted.source) as away, admin(self.wanted.target) as there:
             names = [(await each.describe_cluster())["cluster_id"] for each in (away, there)]
         if names[0] is not None and names[0] == names[1]:
-            raise Refusal("--from and --to are the same cluster: its topics would be carried into themselves.")
+            raise Refusal("--from and --to are the same cluster: topics would be copied to themselves.")
 
     async def _topics(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer) -> bool:
-        """Makes topics and partitions on the target that are missing there; whether there are other ones than before.
-        Raises Refusal when there is none to mirror."""
+        """Creates missing topics and partitions on the target; returns whether the source's partitions have changed.
+
+        Raises Refusal if there is no topic to mirror.
+        """
         names = sorted(
             name for name in await consumer.topics() if self.wanted.topics.fullmatch(name) and not INTERNAL.match(name)
         )
@@ -182,7 +186,7 @@ class Mirror:
             answer = await there.create_topics(made)
             for topic, code, *_ in answer.topic_errors:
                 if code and for_code(code) is not TopicAlreadyExistsError:
-                    raise for_code(code)(f"Topic {topic} cannot be made on the target.")
+                    raise for_code(code)(f"Topic {topic} cannot be created on the target.")
             found = {each["topic"]: len(each["partitions"]) for each in await there.describe_topics(names)}
             grown = {n: NewPartitions(count) for n, count in counts.items() if found.get(n, 0) < count}
             if grown:
@@ -192,7 +196,7 @@ class Mirror:
         return True
 
     async def _place(self, consumer: AIOKafkaConsumer) -> None:
-        """The consumer reads on from where each partition stands.  Raises Refusal for one that ends before that."""
+        """Seeks the consumer to the position of each partition.  Raises Refusal for a partition that ends before it."""
         partitions = [TopicPartition(name, number) for name, n in self._counts.items() for number in range(n)]
         consumer.assign(partitions)
         begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
@@ -200,18 +204,18 @@ class Mirror:
             at = self.progress.position.setdefault(partition, begins[partition])
             if at > ends[partition]:
                 raise Refusal(
-                    f"{partition.topic}:{partition.partition} was carried up to offset {at} and ends at "
-                    f"{ends[partition]} on the source: it was deleted and made again, or lost records. Carry it by "
-                    f"--topics under another --name to begin anew."
+                    f"{partition.topic}:{partition.partition} was copied up to offset {at} but ends at "
+                    f"{ends[partition]} on the source: it was deleted and created again, or has lost records. To start "
+                    f"over, mirror it with --topics under another --name."
                 )
             if at < begins[partition]:
                 self.progress.missed += begins[partition] - at
                 self.progress.position[partition] = begins[partition]
             consumer.seek(partition, self.progress.position[partition])
-            _ = self.progress.places[partition]  # from now on it is known to groups
+            _ = self.progress.places[partition]  # now group offsets can be translated
 
     async def _resume(self) -> None:
-        """Where an earlier run of this name stood, as its last transaction left it."""
+        """Reads the position of an earlier run with this name from its last transaction."""
         self.progress.position.clear()
         async with admin(self.wanted.target) as there:
             kept = await there.list_consumer_group_offsets(self.wanted.group)
@@ -237,14 +241,14 @@ class Mirror:
 
 
 def _looked_at(sent: asyncio.Future[Any]) -> asyncio.Future[Any]:
-    """What goes wrong is told by the transaction, once, and not by each of its records."""
+    """Retrieves the error of a record, which the transaction raises too, so that asyncio does not log it."""
     sent.add_done_callback(lambda done: done.cancelled() or done.exception())
     return sent
 
 
 async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: ConsumerRecord) -> asyncio.Future[Any]:
     key, value, timestamp, headers = record.key, record.value, record.timestamp, list(record.headers)
-    if key is None and value is None:  # which `send` takes for a mistake
+    if key is None and value is None:  # `send` rejects it otherwise
         batch = producer.create_batch()
         batch.append(timestamp=timestamp, key=None, value=None, headers=headers)
         sent: asyncio.Future[Any] = await producer.send_batch(batch, at.topic, partition=at.partition)
@@ -254,7 +258,7 @@ async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: Consumer
 
 
 async def _behind(consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition]) -> int:
-    """Offsets that are still to be read, as far as the last answers told."""
+    """The lag behind the source, by the last responses."""
     return sum([max((consumer.highwater(each) or 0) - await consumer.position(each), 0) for each in partitions])
 
 
@@ -273,7 +277,7 @@ async def admin(connection: Mapping[str, Any]) -> AsyncIterator[AIOKafkaAdminCli
 
 
 class Pace:
-    """Whether it is time again."""
+    """A timer for periodic work."""
 
     def __init__(self, every_s: float) -> None:
         self._every_s, self._next_s = every_s, 0.0

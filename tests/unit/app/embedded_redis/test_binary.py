@@ -35,8 +35,8 @@ def test_the_named_binary_wins(tmp_path: Path) -> None:
     ("make", "says"),
     [
         (lambda path: path, "is not a file"),
-        (lambda path: fake(path, "6.2.14"), r"version 6\.2\.14, older than 7\.0"),
-        (lambda path: (path.write_text("no program"), path)[1], "cannot be run or is no Redis server"),
+        (lambda path: fake(path, "6.2.14"), r"version 6\.2\.14, which is older than 7\.0"),
+        (lambda path: (path.write_text("no program"), path)[1], "cannot be run or is not a Redis server"),
     ],
 )
 def test_a_named_binary_that_will_not_do_is_an_error_and_not_passed_over(

@@ -68,7 +68,7 @@ def test_a_server_that_answers_and_is_no_process_of_ours_is_left_alone(attach: A
     for durability in ("process", "disk"):
         with pytest.raises(Refusal, match="in use"):
             attach(tmp_path / "data", durability)
-    with pytest.raises(Refusal, match="no process of this machine or container"):
+    with pytest.raises(Refusal, match="outside this machine or container"):
         hold.ensure_running()
     # Then there is no second server on its files, and the first is as it was
     assert (tmp_path / "data" / "redis.conf").read_bytes() == conf

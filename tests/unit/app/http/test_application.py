@@ -75,7 +75,7 @@ def expect_problem(response: Any, status: int, code: str, detail: str = "") -> N
         ("GET", "/v1/transactions?status=lost", b"", 400, "invalid_request", "$.status"),
         ("POST", "/v1/transactions", b'{"timeout_ms":-1}', 400, "invalid_request", "$.timeout_ms"),
         ("POST", "/v1/transactions", b'{"timeout_ms":1e3}', 400, "invalid_request", "$.timeout_ms"),
-        ("POST", "/v1/transactions:execute", b"{}", 400, "invalid_request", "nothing to do"),
+        ("POST", "/v1/transactions:execute", b"{}", 400, "invalid_request", "$ is empty"),
         ("GET", "/v1/transactions/3", b"", 404, "transaction_not_found", ""),
     ],
 )  # fmt: skip
@@ -128,8 +128,8 @@ async def test_more_records_than_allowed_are_too_large():
                 "records": [{"topic": "b", "records": [{}]}],
             },
         )
-    expect_problem(three, 413, "request_too_large", "may carry 2")
-    expect_problem(mixed, 413, "request_too_large", "may carry 2")
+    expect_problem(three, 413, "request_too_large", "at most 2")
+    expect_problem(mixed, 413, "request_too_large", "at most 2")
     assert broker.calls == []
 
 

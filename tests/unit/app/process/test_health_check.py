@@ -92,7 +92,7 @@ def test_a_broker_that_is_not_ready_says_why_in_its_own_words():
     with answering(DRAINING) as (address, _):
         assert look(address, {}) == Health(False, "not ready: This broker is about to stop.")
     with answering(b"HTTP/1.1 500 Oh\r\n\r\n<html>") as (address, _):
-        assert look(address, {}) == Health(False, "not ready: /readyz answered 500.")
+        assert look(address, {}) == Health(False, "not ready: /readyz returned 500.")
 
 
 def test_tls_is_found_out_and_asked_first_where_a_certificate_is_set(tls):
@@ -111,7 +111,7 @@ def test_tls_is_found_out_and_asked_first_where_a_certificate_is_set(tls):
 def test_what_is_no_broker_is_not_ready():
     with answering(b"-ERR unknown command\r\n") as (address, _):
         assert look(address, {}) == Health(
-            False, f"not ready: what listens at {address} speaks neither HTTP nor HTTPS with us."
+            False, f"not ready: {address} responds neither to HTTP nor to HTTPS."
         )
 
 
@@ -119,7 +119,7 @@ def test_nothing_there_and_nothing_said_are_told_apart():
     with socket.create_server(("127.0.0.1", 0)) as bound:
         port = bound.getsockname()[1]
     assert (
-        f"no broker is reached at http://127.0.0.1:{port} (Connection refused)"
+        f"no broker at http://127.0.0.1:{port} (Connection refused)"
         in look(f"127.0.0.1:{port}", {}).sentence
     )
     with answering(None) as (address, _):
@@ -137,7 +137,7 @@ def test_a_broker_on_every_address_is_asked_on_this_machines(host):
 @pytest.mark.parametrize("address", ["8080x", "127.0.0.1:0", "127.0.0.1", "ftp://127.0.0.1:80", "h:70000"])
 def test_an_address_without_a_port_is_told_with_what_to_write(address):
     assert look(address, {}) == Health(
-        False, f"{address!r} names no port to ask: write --http 127.0.0.1:8080, with serve's port."
+        False, f"{address!r} has no port: use --http 127.0.0.1:8080 with the port of serve."
     )
 
 

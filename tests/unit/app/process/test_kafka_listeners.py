@@ -39,16 +39,16 @@ def test_one_with_a_name_may_be_advertised_without() -> None:
 @pytest.mark.parametrize(
     ("kafka", "advertised", "says"),
     [
-        ("127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a name of its own"),
-        ("a://127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a name of its own"),
-        ("a://127.0.0.1:9092,a://127.0.0.1:9094", None, "give each listener a name of its own"),
-        ("a b://127.0.0.1:9092", None, "a listener's name is a letter"),
-        ("://127.0.0.1:9092", None, "a listener's name is a letter"),
+        ("127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a unique name"),
+        ("a://127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a unique name"),
+        ("a://127.0.0.1:9092,a://127.0.0.1:9094", None, "give each listener a unique name"),
+        ("a b://127.0.0.1:9092", None, "a listener name is a letter"),
+        ("://127.0.0.1:9092", None, "a listener name is a letter"),
         ("a://9092", None, "is not HOST:PORT"),
-        (TWO, "b-0.example:9092", "--kafka-advertised names b-0.example:9092, which --kafka does not"),
-        (TWO, "outside://b-0.example:9092", "--kafka-advertised names outside, which --kafka does not"),
+        (TWO, "b-0.example:9092", "--kafka-advertised has b-0.example:9092, which is not in --kafka"),
+        (TWO, "outside://b-0.example:9092", "--kafka-advertised has outside, which is not in --kafka"),
         (TWO, "external://0.0.0.0:9094", "cannot be advertised"),
-        ("127.0.0.1:9092", "external://b-0.example:9092", "--kafka-advertised names external"),
+        ("127.0.0.1:9092", "external://b-0.example:9092", "--kafka-advertised has external"),
         ("off", "b-0.example:9092", "--kafka is off"),
     ],
 )
@@ -62,9 +62,9 @@ def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
     assert list(speaking_tls(Config(), names)) == []
     assert list(speaking_tls(WITH_TLS, names)) == ["internal", "external"]
     assert list(speaking_tls(replace(WITH_TLS, tls_kafka_listeners=" external "), names)) == ["external"]
-    with pytest.raises(Refusal, match="tls_kafka_listeners names outside"):
+    with pytest.raises(Refusal, match="tls_kafka_listeners has outside"):
         speaking_tls(replace(WITH_TLS, tls_kafka_listeners="outside"), names)
-    with pytest.raises(Refusal, match="without tls_certificate"):
+    with pytest.raises(Refusal, match="requires tls_certificate"):
         speaking_tls(Config(tls_kafka_listeners="external"), names)
 
 

@@ -52,6 +52,6 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
 )
 def test_a_file_with_anything_but_one_url_is_refused_and_not_shown(file, content):
     file.write_bytes(content)
-    with pytest.raises(Refusal, match="is not one line with a URL") as refused:
+    with pytest.raises(Refusal, match="must contain one line with a URL") as refused:
         given(None, {FILE: str(file)})
     assert "secret" not in str(refused.value)
