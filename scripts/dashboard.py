@@ -1,6 +1,6 @@
 """The Grafana dashboard of the chart, from a table of rows and panels: helm/redis-ledger/files/dashboard.json.
 
-What every broker shows alike (it is in Redis) is taken once, by `max by`; what each did itself is added up.
+Values that all brokers report alike, because they are in Redis, are taken once with `max by`; others are summed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TOPIC = 'topic=~"$topic"'
 
 
 class Panel(NamedTuple):
-    """targets: expression → legend.  unit: Grafana's name of it."""
+    """targets: expression → legend.  unit: Grafana's name of the unit."""
 
     title: str
     unit: str
@@ -42,11 +42,11 @@ def each(name: str) -> str:
 
 ROWS: dict[str, list[Panel]] = {
     "Overview": [
-        Panel("Brokers that live", "none", {once("brokers_live"): "brokers"}, kind="stat"),
+        Panel("Live brokers", "none", {once("brokers_live"): "brokers"}, kind="stat"),
         Panel("Topics", "none", {once("topics"): "topics"}, kind="stat"),
         Panel(
             "Open transactions", "none", {once("transactions_live"): "open"},
-            "Begun and not ended yet.", kind="stat",
+            "Transactions that have not ended.", kind="stat",
         ),
         Panel(
             "Records in and out", "wps",
@@ -63,12 +63,12 @@ ROWS: dict[str, list[Panel]] = {
             },
         ),
         Panel(
-            "Requests that did not end well", "reqps",
+            "Failed requests", "reqps",
             {
                 rate("http_requests_total", "outcome", 'outcome!~"ok|replayed|gone"'): "REST {{outcome}}",
                 rate("kafka_requests_total", "outcome", 'outcome!="ok"'): "Kafka {{outcome}}",
             },
-            "By problem code (REST) and by the first error in the answer (Kafka).",
+            "By problem code (REST) and by the first error in the response (Kafka).",
         ),
     ],
     "Topics": [
@@ -80,15 +80,15 @@ ROWS: dict[str, list[Panel]] = {
                 rate("topic_in_bytes_total", "topic", TOPIC): "{{topic}} in",
                 rate("topic_out_bytes_total", "topic", TOPIC): "{{topic}} out",
             },
-            "Of batches, as they are stored.",
+            "Size of batches, as stored.",
         ),
         Panel(
-            "Records held back from committed readers", "short",
+            "Stable lag", "short",
             {f"sum by (topic) ({once('partition_stable_lag_records', 'topic, partition', TOPIC)})": "{{topic}}"},
-            "From the stable offset to the end of the log.",
+            "Offsets from the last stable offset to the end: records held back from read_committed consumers.",
         ),
         Panel(
-            "Age of the first record held back", "s",
+            "Age of the first record after the last stable offset", "s",
             {once("partition_stable_lag_seconds", "topic", TOPIC): "{{topic}}"},
         ),
         Panel(
@@ -97,7 +97,7 @@ ROWS: dict[str, list[Panel]] = {
                 f"sum by (topic) ({once('partition_end_offset', 'topic, partition', TOPIC)}"
                 f" - {once('partition_start_offset', 'topic, partition', TOPIC)})": "{{topic}}",
             },
-            "Offsets from the start of the log to its end.",
+            "Offsets from the log start to the end.",
         ),
     ],
     "Transactions": [
@@ -109,32 +109,32 @@ ROWS: dict[str, list[Panel]] = {
             {quantile(0.99, "http_request_seconds", "operation", 'operation=~"commit|abort|execute"'): "{{operation}}"},
         ),
         Panel(
-            "Operations a coordinator's call carries", "short",
+            "Operations per coordinator call", "short",
             {quantile(0.5, "coordinator_batch_operations"): "median",
              quantile(0.99, "coordinator_batch_operations"): "99th percentile"},
-            "Group commit: the busier it gets, the larger the batches.",
+            "Group commit: batches grow with the load.",
         ),
         Panel(
-            "Operations waiting for their coordinator", "short",
+            "Queued coordinator operations", "short",
             {each("coordinator_waiting_operations"): "{{instance}}"},
         ),
     ],
     "Groups and subscriptions": [
         Panel(
-            "Lag of Kafka groups", "short",
+            "Consumer lag of Kafka groups", "short",
             {once("group_lag_records", "topic, group", TOPIC): "{{group}} {{topic}}"},
-            "Offsets from what is committed to the end.",
+            "Offsets from the committed offset to the end.",
         ),
         Panel(
             "Lag of subscriptions", "short",
             {once("subscription_lag_records", "topic, subscription", TOPIC): "{{subscription}} {{topic}}"},
-            "Offsets that are not acknowledged, up to the stable offset.",
+            "Unacknowledged offsets up to the last stable offset.",
         ),
         Panel(
-            "Delivered and not acknowledged", "short",
+            "Unacknowledged messages", "short",
             {once("subscription_unacked_records", "topic, subscription", TOPIC): "{{subscription}} {{topic}}"},
         ),
-        Panel("Delivered again", "rps", {rate("topic_redelivered_records_total", "topic", TOPIC): "{{topic}}"}),
+        Panel("Redelivered", "rps", {rate("topic_redelivered_records_total", "topic", TOPIC): "{{topic}}"}),
         Panel(
             "Dead letters", "rps",
             {
@@ -142,14 +142,14 @@ ROWS: dict[str, list[Panel]] = {
                 rate("topic_often_redelivered_records_total", "topic", TOPIC): "{{topic}} delivered 16 times or more",
                 rate("topic_unreadable_records_total", "topic", TOPIC): "{{topic}} unreadable",
             },
-            "Without a rule of dead letters a record is delivered again and again; one that is unreadable never.",
+            "Without a dead-letter rule failing records are redelivered repeatedly; unreadable ones are skipped.",
         ),
         Panel("Cursors without series", "none", {once("cursors_unshown"): "beyond metrics_cursors_max"}),
     ],
     "Scheduled": [
-        Panel("Waiting for their time", "short", {once("delayed_records", "topic", TOPIC): "{{topic}}"}),
-        Panel("Held by open transactions", "short", {once("delayed_held_records", "topic", TOPIC): "{{topic}}"}),
-        Panel("Made visible", "rps", {rate("delayed_fired_total", "topic", TOPIC): "{{topic}}"}),
+        Panel("Scheduled records", "short", {once("delayed_records", "topic", TOPIC): "{{topic}}"}),
+        Panel("In open transactions", "short", {once("delayed_held_records", "topic", TOPIC): "{{topic}}"}),
+        Panel("Delivered", "rps", {rate("delayed_fired_total", "topic", TOPIC): "{{topic}}"}),
         Panel(
             "Lateness, 99th percentile", "s",
             {quantile(0.99, "delayed_lateness_seconds", "topic", TOPIC): "{{topic}}"},
@@ -173,17 +173,17 @@ ROWS: dict[str, list[Panel]] = {
         Panel("Fragmentation", "none", {once("redis_memory_fragmentation_ratio", "node"): "{{node}}"}),
         Panel(
             "Append-only file", "none", {once("redis_append_only", "node"): "{{node}}"},
-            "1: on; 0: off; -1: Redis does not tell.",
+            "1: on; 0: off; -1: unknown.",
         ),
         Panel(
             "Round trip", "s",
             {quantile(0.5, "redis_round_trip_seconds"): "median",
              quantile(0.99, "redis_round_trip_seconds"): "99th percentile"},
-            "From a write, with all calls of one event-loop tick, to the last answer.",
+            "From a socket write, with all calls of one event-loop tick, to the last reply.",
         ),
         Panel("Calls", "ops", {rate("redis_calls_total", "instance"): "{{instance}}"}),
         Panel(
-            "Calls a round trip", "short",
+            "Calls per round trip", "short",
             {f"{rate('redis_calls_total', 'instance')} / {rate('redis_round_trips_total', 'instance')}":
              "{{instance}}"},
         ),
@@ -191,18 +191,18 @@ ROWS: dict[str, list[Panel]] = {
     "Broker": [
         Panel(
             "REST, 99th percentile", "s",
-            {quantile(0.99, "http_request_seconds", "operation"): "{{operation}}"}, "Long polls included.",
+            {quantile(0.99, "http_request_seconds", "operation"): "{{operation}}"}, "Includes long polls.",
         ),
         Panel(
             "Kafka, 99th percentile", "s",
-            {quantile(0.99, "kafka_request_seconds", "api"): "{{api}}"}, "Long polls included.",
+            {quantile(0.99, "kafka_request_seconds", "api"): "{{api}}"}, "Includes long polls.",
         ),
         Panel(
             "Event loop lag", "s",
             {quantile(0.99, "event_loop_lag_seconds", "instance"): "{{instance}}"}, "99th percentile.",
         ),
         Panel(
-            "Connections and requests under way", "none",
+            "Connections and running requests", "none",
             {each("kafka_connections"): "{{instance}} Kafka connections",
              each("http_requests_running"): "{{instance}} REST requests"},
         ),
@@ -213,7 +213,7 @@ ROWS: dict[str, list[Panel]] = {
         ),
         Panel(
             "Reading these metrics", "s", {each("overview_seconds"): "{{instance}}"},
-            "How long the last look at what is in Redis took.",
+            "Duration of the last read of the cluster state.",
         ),
     ],
 }  # fmt: skip
@@ -222,7 +222,7 @@ ROWS: dict[str, list[Panel]] = {
 def text() -> str:
     panels: list[dict[str, Any]] = []
     for title, row in ROWS.items():
-        y = (len(panels) + 1) * HEIGHT  # Grafana moves what is far down up
+        y = (len(panels) + 1) * HEIGHT  # Grafana closes vertical gaps
         panels.append({"id": len(panels) + 1, "type": "row", "title": title, "collapsed": False, "panels": [],
                        "gridPos": {"x": 0, "y": y, "w": COLUMNS, "h": 1}})  # fmt: skip
         for at, panel in enumerate(row):

@@ -1,7 +1,7 @@
-"""The parts of helm/redis-ledger that follow from other files: its version, its settings, the table of its values.
+"""Generates parts of helm/redis-ledger from other files: version, settings, and the table of values.
 
     Chart.yaml            the project's version
-    values.schema.json    `settings`: every field of Config but those that other values stand for
+    values.schema.json    `settings`: every field of Config except those that other values determine
     README.md             a row for each value, from the comments of values.yaml
 
 scripts/gen_docs.py writes them with the pages of docs/reference/.
@@ -24,7 +24,7 @@ from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "helm" / "redis-ledger"
-# Settings that other values of the chart stand for; given twice, they could disagree.
+# Settings that other values of the chart determine; setting both could be contradictory.
 DECIDED = {
     "auth_required", "allow_everyone_if_no_acl", "super_users", "bootstrap_token_file",
     "tls_certificate", "tls_key", "tls_kafka_listeners", "tls_client_ca", "tls_principal", "offload_home",
@@ -40,7 +40,7 @@ class Value(NamedTuple):
 
 
 def pages() -> dict[Path, str]:
-    """File → content it should have."""
+    """File → expected content."""
     return {
         CHART / "Chart.yaml": chart_file(),
         CHART / "values.schema.json": schema_file(),
@@ -55,7 +55,7 @@ def chart_file() -> str:
 
 
 def schema_file() -> str:
-    """Misspelt settings are refused by Helm, since brokers pass over variables that they do not know."""
+    """Makes Helm reject misspelt settings, because brokers ignore unknown variables."""
     schema = json.loads((CHART / "values.schema.json").read_text())
     known = {each.name: type(each.default) for each in fields(Config) if each.name not in DECIDED}
     schema["properties"]["settings"] = {
@@ -75,7 +75,7 @@ def readme() -> str:
 
 
 def values() -> Iterator[Value]:
-    """Every key of values.yaml that has a comment `# -- ...` right above it."""
+    """Yields all keys of values.yaml with a comment `# -- ...` directly above."""
     text = (CHART / "values.yaml").read_text()
     root = yaml.compose(text)
     assert isinstance(root, yaml.MappingNode)
@@ -90,4 +90,4 @@ def _described(node: yaml.MappingNode, loaded: dict[str, Any], lines: list[str],
         elif isinstance(value, yaml.MappingNode):
             yield from _described(value, loaded[key.value], lines, f"{name}.")
         else:
-            raise ValueError(f"values.yaml does not say what {name} is: put a line with # -- above it.")
+            raise ValueError(f"{name} has no description in values.yaml: add a line with # -- above it.")

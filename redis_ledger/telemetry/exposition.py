@@ -1,7 +1,7 @@
 """Declares metrics, and renders all of them as Prometheus text.
 
 counter gauge histogram    of prometheus_client
-family histogram_family    ours, for many series and hot paths
+family histogram_family    our own, for many series and hot paths
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redis_ledger.telemetry.series import Family, HistogramFamily, Row
 REGISTRY = CollectorRegistry(auto_describe=True)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# Upper bounds in seconds: fine where a request to a near Redis ends, coarse where a long poll does.
+# Upper bounds in seconds: fine for calls to a near Redis, coarse for long polls.
 LATENCY_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 60.0)
 
 
@@ -72,7 +72,7 @@ def family(
     kind: str = "gauge",
     source: Callable[[], Iterable[Row]] | None = None,
 ) -> Family:
-    """Many series, or numbers kept elsewhere.  The name of a counter includes `_total`."""
+    """A metric with many series, or with values stored elsewhere.  The name of a counter includes `_total`."""
     _declared.append(Declaration(name, kind, unit, tuple(labels), help))
     created = Family(name, kind, help, labels, source)
     _families.append(created)
@@ -82,7 +82,7 @@ def family(
 def histogram_family(
     name: str, help: str, *, label: str = "", bounds: Sequence[float] = LATENCY_SECONDS
 ) -> HistogramFamily:
-    """A histogram of seconds for hot paths, where the library's would be too slow."""
+    """A histogram in seconds for hot paths; faster than the library's."""
     _declared.append(Declaration(name, "histogram", "seconds", (label,) if label else (), help))
     created = HistogramFamily(name, help, label, bounds)
     _families.append(created)
@@ -102,7 +102,7 @@ def parts() -> Iterator[bytes]:
 
 
 def forget(**values: Sequence[str]) -> None:
-    """Removes the library's series that have only these labels, with any of the values."""
+    """Removes the library's series that have only these labels and any of these values."""
     for metric, labels in _collectors:
         if labels and values.keys() >= set(labels):
             for each in product(*(values[label] for label in labels)):

@@ -4,12 +4,12 @@
 
 Fields  time level event      always; `event` is a constant sentence, what varies goes into fields
         topic partition offset subscription consumer txn producer_id coordinator    names of things, as in `ids.py`
-        operation code status     a request (REST or Kafka) and how it ended
-        request_id principal      of the request; the answer of a failed request has the id as X-Request-Id
+        operation code status     a request (REST or Kafka) and its result
+        request_id principal      of the request; the response of a failed request has the id as X-Request-Id
         library                   a library that logged the line
         trace_id span_id          of the trace it belongs to, while traces are on
         took_ms                   durations
-        error trace               what was raised; the trace is one string
+        error trace               the exception; the trace is one string
 The fields of the current request are added to every line; they are computed only when a line is written.
 Passwords in URLs, bearer tokens and API tokens are masked in every value.
 stdout belongs to the command (the `ready` line, results), never to the log.
@@ -78,7 +78,7 @@ def _of_request(_: Any, __: str, event: structlog.typing.EventDict) -> structlog
 
 
 def _trace(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """`exc_info` becomes `error` (class and message) and `trace` (the whole of it, as one string)."""
+    """Converts `exc_info` to `error` (class and message) and `trace` (one string)."""
     raised = event.pop("exc_info", None)
     if raised is True:
         raised = sys.exc_info()[1]
@@ -159,7 +159,7 @@ class RateLimitedLog:
         self._write("error", event, fields)
 
     def failed(self, event: str, error: Exception, **fields: Any) -> None:
-        """Logs a failure that is tried again: a LedgerError by its text, other errors with a trace."""
+        """Logs a failure that is retried: a LedgerError with its message, other errors with a trace."""
         if isinstance(error, LedgerError):
             self.warning(event, **fields, error=str(error))
         else:

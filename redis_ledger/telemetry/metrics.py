@@ -1,8 +1,8 @@
-"""Every metric, declared once: name, unit, labels, help.
+"""Declares all metrics: name, unit, labels, help.
 
-A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries a key or an id; one that names
-a topic, partition, group or subscription is bounded by a setting (`metrics_..._max`), so the number of series stays
-small.  `GET /metrics` shows them; `docs/reference/metrics.md` is generated from what is declared here.
+A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  Labels never contain keys or ids.  The number of
+topics, partitions, groups and subscriptions with their own series is limited by settings (`metrics_..._max`).
+`docs/reference/metrics.md` is generated from this module.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from redis_ledger.telemetry.series import Family, RedisCalls, TopicSeries
 
 http_requests = counter(
     "redis_ledger_http_requests",
-    "HTTP requests answered, by operation and outcome; the operation is console for its pages, and unknown where none "
-    "was found; the outcome is ok, replayed, gone (the client left) or the problem code.",
+    "HTTP requests by operation and outcome. operation: console for its pages, unknown without a route. outcome: ok, "
+    "replayed, gone (the client disconnected) or the problem code.",
     labels=("operation", "outcome"),
     unit="requests",
 )
 http_request_seconds = histogram_family(
     "redis_ledger_http_request_seconds",
-    "From the first byte handed over by the server to the answer being ready, long polls included.",
+    "Time from receiving a request to its response, including long polls.",
     label="operation",
 )
 http_refused = counter(
     "redis_ledger_http_refused",
-    "HTTP connections closed by the broker: too many, no HTTP, a head that is too large, half a request that did not "
+    "HTTP connections closed by the broker: too many, not HTTP, headers too large, an incomplete request that did not "
     "go on.",
     unit="connections",
 )
 throttled_requests = counter(
     "redis_ledger_throttled_requests",
-    "Requests over a quota: refused (rest), answered and then not read from for a while (kafka), or refused because "
-    "too many transactions are open (transactions).",
+    "Requests over a quota, by door: rejected (rest), throttled (kafka), or rejected because too many transactions are "
+    "open (transactions).",
     labels=("door",),
     unit="requests",
 )
 throttled_seconds = counter(
     "redis_ledger_throttled_seconds",
-    "How long they were told to wait.",
+    "Sum of the throttle times.",
     labels=("door",),
     unit="seconds",
 )
 http_requests_running = gauge(
-    "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
+    "redis_ledger_http_requests_running", "HTTP requests in progress, including long polls.", unit="requests"
 )
 
 kafka_outcomes: dict[str, dict[str, int]] = {}  # by API
 family(
     "redis_ledger_kafka_requests_total",
-    "Kafka requests answered, by API and outcome: ok, the first error in the answer by Kafka's name, or closed (the "
-    "connection was closed instead).",
+    "Kafka requests by API and outcome: ok, the name of the first error in the response, or closed (the connection was "
+    "closed instead).",
     labels=("api", "outcome"),
     unit="requests",
     kind="counter",
@@ -59,53 +59,54 @@ family(
 )
 kafka_request_seconds = histogram_family(
     "redis_ledger_kafka_request_seconds",
-    "From a Kafka request being taken up to its answer being handed over, long polls included.",
+    "Processing time of a Kafka request, including long polls.",
     label="api",
 )
 client_answers = gauge(
-    "redis_ledger_client_answers", "Answers that clients have not read yet, by both ports.", unit="bytes"
+    "redis_ledger_client_answers", "Responses that clients have not read yet, over HTTP and Kafka.", unit="bytes"
 )
 client_requests = gauge(
     "redis_ledger_client_requests",
-    "Requests that clients have half sent, by both ports, and bodies of HTTP requests being worked on.",
+    "Incomplete requests, over HTTP and Kafka, and bodies of HTTP requests in progress.",
     unit="bytes",
 )
 client_waits = counter(
     "redis_ledger_client_waits",
-    "Answers that waited because others, which clients do not read, take all of client_bytes_max.",
+    "Responses that waited because unread responses occupied all of client_bytes_max.",
     unit="answers",
 )
 decoding_waits = counter(
     "redis_ledger_decoding_waits",
-    "Batches that waited to be decoded because others take all of decoded_bytes_max.",
+    "Batches that waited for decoding because other batches occupied all of decoded_bytes_max.",
     unit="batches",
 )
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
     "redis_ledger_kafka_refused",
-    "Kafka connections closed by the broker: too many, a damaged request, half a request that did not go on.",
+    "Kafka connections closed by the broker: too many, a malformed request, an incomplete request.",
     unit="connections",
 )
 
-# Scheduled records (PIP-195).  Those of topics beyond metrics_topics_max are counted under topic="other", and not read.
+# Scheduled records (PIP-195).  Topics beyond metrics_topics_max share topic="other" and have no gauges.
 DELAYED_BOUNDS_MS = (50, 100, 500, 1_000, 5_000, 30_000, 60_000)
 TOPIC = ("topic",)
 BUCKET_OPERATIONS, BUCKET_STATES = ("create", "load", "delete", "merge"), ("succeed", "failed", "all")
 delayed_shown = gauge(
     "redis_ledger_delayed_shown_timestamp_seconds",
-    "When the gauges of this topic's scheduled records were read; more than a second ago if Redis did not answer.",
+    "Time at which the gauges of the topic's scheduled records were read; older than a second if Redis did not "
+    "respond.",
     labels=TOPIC, unit="seconds since 1970",
 )  # fmt: skip
 delayed_buckets = gauge(
-    "redis_ledger_delayed_message_index_bucket_total", "Buckets of the delayed index, the open ones included.",
+    "redis_ledger_delayed_message_index_bucket_total", "Buckets of the delayed index, including open ones.",
     labels=TOPIC, unit="buckets",
 )  # fmt: skip
 delayed_loaded = gauge(
-    "redis_ledger_delayed_message_index_loaded", "Index entries at hand, in sorted sets; the others are in snapshots.",
+    "redis_ledger_delayed_message_index_loaded", "Index entries in sorted sets; the others are in snapshots.",
     labels=TOPIC, unit="entries",
 )  # fmt: skip
 delayed_mutable = gauge(
-    "redis_ledger_delayed_message_index_mutable", "Those of them that are in the open buckets.", labels=TOPIC,
+    "redis_ledger_delayed_message_index_mutable", "Loaded index entries in open buckets.", labels=TOPIC,
     unit="entries",
 )  # fmt: skip
 delayed_snapshot_bytes = gauge(
@@ -114,37 +115,37 @@ delayed_snapshot_bytes = gauge(
 )  # fmt: skip
 delayed_index_bytes = gauge(
     "redis_ledger_delayed_message_index_size_bytes",
-    "Size of the delayed index in Redis, without payload: MEMORY USAGE, by samples, of sorted sets, live bits, lists "
+    "Size of the delayed index in Redis without payload: sampled MEMORY USAGE of sorted sets, live bits, lists "
     "and snapshots.",
     labels=TOPIC, unit="bytes",
 )  # fmt: skip
 delayed_records = gauge(
-    "redis_ledger_delayed_records", "Scheduled records that are not due yet or about to fire.", labels=TOPIC,
+    "redis_ledger_delayed_records", "Scheduled records that are not yet delivered.", labels=TOPIC,
     unit="records",
 )  # fmt: skip
 delayed_held = gauge(
-    "redis_ledger_delayed_held_records", "Scheduled records of open transactions; they are not among the others.",
+    "redis_ledger_delayed_held_records", "Scheduled records of open transactions, which other metrics do not count.",
     labels=TOPIC, unit="records",
 )  # fmt: skip
 delayed_first_due = gauge(
     "redis_ledger_delayed_first_due_timestamp_seconds",
-    "The earliest time for which anything is scheduled that is not visible yet; 0: nothing is.",
+    "Due time of the first scheduled record; 0: none.",
     labels=TOPIC, unit="seconds since 1970",
 )  # fmt: skip
 delayed_last_due = gauge(
     "redis_ledger_delayed_last_due_timestamp_seconds",
-    "The latest time for which anything is scheduled; 0: nothing is.",
+    "Due time of the last scheduled record; 0: none.",
     labels=TOPIC, unit="seconds since 1970",
 )  # fmt: skip
 subscription_delayed = gauge(
     "redis_ledger_subscription_delayed",
-    "Records that every subscription of the topic is still to get, and that are not due. No backlog counts them.",
+    "Scheduled records that are not due, for all subscriptions of the topic. They are not part of any backlog.",
     labels=TOPIC, unit="records",
 )  # fmt: skip
 back_log_no_delayed = gauge(
     "redis_ledger_subscription_back_log_no_delayed",
-    "Records that could be delivered and are not acknowledged, summed over the topic's subscriptions. Beyond 100 log "
-    "entries it is counted by offsets; a topic with over 1000 cursors shows none.",
+    "Deliverable, unacknowledged records, summed over the topic's subscriptions. Beyond 100 log entries, offsets are "
+    "counted. Absent for topics with more than 1000 cursors.",
     labels=TOPIC, unit="records",
 )  # fmt: skip
 SCHEDULED = (
@@ -152,11 +153,11 @@ SCHEDULED = (
     delayed_records, delayed_held, delayed_first_due, delayed_last_due, subscription_delayed, back_log_no_delayed,
 )  # fmt: skip
 delayed_fired = counter(
-    "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=TOPIC, unit="records"
+    "redis_ledger_delayed_fired", "Scheduled records that this broker delivered.", labels=TOPIC, unit="records"
 )
 delayed_lateness = histogram_family(
     "redis_ledger_delayed_lateness_seconds",
-    "How long after their due time scheduled records became visible; each counts with the mean of its call.",
+    "Delay between due time and delivery of scheduled records; each counts with the mean of its call.",
     label="topic", bounds=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0, 600.0),
 )  # fmt: skip
 delayed_bucket_operations = counter(
@@ -166,18 +167,18 @@ delayed_bucket_operations = counter(
     unit="operations",
 )
 delayed_bucket_operation_ms = histogram(
-    "redis_ledger_delayed_message_index_bucket_op_latency_ms", "How long operations on buckets take.",
+    "redis_ledger_delayed_message_index_bucket_op_latency_ms", "Duration of operations on buckets.",
     labels=("topic", "type"), unit="milliseconds", bounds=DELAYED_BOUNDS_MS,
 )  # fmt: skip
 
 
 def forget_scheduled(topic: str) -> None:
-    """All series of a topic's scheduled records."""
+    """Removes all series of a topic's scheduled records."""
     delayed_lateness.forget(topic)
     forget(topic=(topic,), type=BUCKET_OPERATIONS, state=BUCKET_STATES)
 
 
-# What goes in and out, by topic; beyond metrics_topics_max topics the others share topic="other".
+# Traffic by topic; topics beyond metrics_topics_max share topic="other".
 topics = TopicSeries()
 
 
@@ -186,114 +187,116 @@ def _traffic(name: str, help: str, unit: str, of: str) -> Family:
 
 
 _traffic(
-    "redis_ledger_topic_in_records_total", "Records this broker took, scheduled ones included.", "records", "records_in"
+    "redis_ledger_topic_in_records_total",
+    "Records received by this broker, including scheduled ones.",
+    "records",
+    "records_in",
 )
-_traffic("redis_ledger_topic_in_bytes_total", "Bytes of their batches, as stored.", "bytes", "bytes_in")
+_traffic("redis_ledger_topic_in_bytes_total", "Size of their batches, as stored.", "bytes", "bytes_in")
 _traffic(
-    "redis_ledger_topic_out_records_total", "Records this broker handed to readers, again with each of them.",
+    "redis_ledger_topic_out_records_total", "Records sent to consumers by this broker, counted for each consumer.",
     "records", "records_out",
 )  # fmt: skip
-_traffic("redis_ledger_topic_out_bytes_total", "Bytes of their batches, as stored.", "bytes", "bytes_out")
+_traffic("redis_ledger_topic_out_bytes_total", "Size of their batches, as stored.", "bytes", "bytes_out")
 _traffic(
     "redis_ledger_topic_redelivered_records_total",
-    "Records this broker delivered to a subscription that had been delivered to it before.", "records", "redelivered",
+    "Records that this broker redelivered to subscriptions.", "records", "redelivered",
 )  # fmt: skip
 _traffic(
     "redis_ledger_topic_often_redelivered_records_total",
-    "Of these, those delivered 16 times or more before.",
+    "Redelivered records that had been delivered 16 times or more.",
     "records", "often",
 )  # fmt: skip
 _traffic(
     "redis_ledger_topic_unreadable_records_total",
-    "Records passed over for a subscription, because their batch cannot be read.", "records", "unreadable",
+    "Records skipped for a subscription because their batch cannot be decoded.", "records", "unreadable",
 )  # fmt: skip
 _traffic(
     "redis_ledger_topic_dead_letter_records_total",
     "Records of the topic that this broker moved to a dead-letter topic.", "records", "dead",
 )  # fmt: skip
 
-# What is in Redis.  broker/metrics_collector.py reads it on request, at most once in a few seconds.  Every broker
-# shows the same values: take one of them (`max by`), not their sum.
+# State in Redis, read on request by broker/metrics_collector.py, at most once every few seconds.  All brokers report
+# the same values: use one of them (`max by`), not their sum.
 PARTITION, GROUP, SUBSCRIPTION, NODE = ("topic", "partition"), ("topic", "group"), ("topic", "subscription"), ("node",)
 overview_shown = gauge(
     "redis_ledger_overview_timestamp_seconds",
-    "When the metrics of what is in Redis were read; more than some seconds ago if Redis did not answer.",
+    "Time at which the metrics of the state in Redis were read; older than some seconds if Redis did not respond.",
     unit="seconds since 1970",
 )
-overview_seconds = gauge("redis_ledger_overview_seconds", "How long reading them took.", unit="seconds")
-topics_there = family("redis_ledger_topics", "Topics there are.", unit="topics")
-partitions_there = family("redis_ledger_partitions", "Partitions of all topics.", unit="partitions")
+overview_seconds = gauge("redis_ledger_overview_seconds", "Duration of reading them.", unit="seconds")
+topics_there = family("redis_ledger_topics", "Number of topics.", unit="topics")
+partitions_there = family("redis_ledger_partitions", "Number of partitions of all topics.", unit="partitions")
 partitions_unshown = family(
     "redis_ledger_partitions_unshown",
-    "Partitions without series of their own, beyond metrics_topics_max and metrics_partitions_max.", unit="partitions",
+    "Partitions without their own series, because of metrics_topics_max and metrics_partitions_max.", unit="partitions",
 )  # fmt: skip
 partition_end = family(
-    "redis_ledger_partition_end_offset", "Where the next record goes.", labels=PARTITION, unit="offset"
+    "redis_ledger_partition_end_offset",
+    "Log end offset: the offset of the next record.",
+    labels=PARTITION,
+    unit="offset",
 )
-partition_start = family(
-    "redis_ledger_partition_start_offset", "The first offset that retention has left.", labels=PARTITION, unit="offset"
-)
+partition_start = family("redis_ledger_partition_start_offset", "Log start offset.", labels=PARTITION, unit="offset")
 partition_stable = family(
     "redis_ledger_partition_stable_offset",
-    "How far a reader of committed records may go (Kafka: last stable offset).", labels=PARTITION, unit="offset",
+    "Last stable offset: the limit of read_committed consumers.", labels=PARTITION, unit="offset",
 )  # fmt: skip
 stable_lag_records = family(
     "redis_ledger_partition_stable_lag_records",
-    "Offsets from there to the end: what an open transaction holds back from readers of committed records.",
+    "Offsets from the last stable offset to the end: records held back from read_committed consumers.",
     labels=PARTITION, unit="records",
 )  # fmt: skip
 stable_lag_seconds = family(
     "redis_ledger_partition_stable_lag_seconds",
-    "Age of the first record that is held back; 0 when none is.", labels=PARTITION, unit="seconds",
+    "Age of the first record that is held back; 0: none.", labels=PARTITION, unit="seconds",
 )  # fmt: skip
 group_lag = family(
     "redis_ledger_group_lag_records",
-    "Offsets from what a Kafka group has committed to the end, summed over partitions it has committed in.",
+    "Consumer lag of a Kafka group: offsets from its committed offset to the end, summed over partitions.",
     labels=GROUP, unit="records",
 )  # fmt: skip
 subscription_lag = family(
     "redis_ledger_subscription_lag_records",
-    "Offsets a subscription has not acknowledged, up to the stable offset, summed over partitions; markers and aborted "
-    "records are among those not delivered yet.",
+    "Unacknowledged offsets of a subscription up to the last stable offset, summed over partitions; undelivered ones "
+    "include markers and aborted records.",
     labels=SUBSCRIPTION, unit="records",
 )  # fmt: skip
 subscription_unacked = family(
     "redis_ledger_subscription_unacked_records",
-    "Of these, records that are delivered: leased to a consumer, or acknowledged in an open transaction.",
+    "Delivered and unacknowledged records: leased to a consumer, or acknowledged in an open transaction.",
     labels=SUBSCRIPTION, unit="records",
 )  # fmt: skip
 cursors_unshown = family(
     "redis_ledger_cursors_unshown",
-    "Cursors (groups and subscriptions, by partitions) that no lag counts, beyond metrics_cursors_max.", unit="cursors",
+    "Cursors (groups and subscriptions per partition) without lag metrics, beyond metrics_cursors_max.", unit="cursors",
 )  # fmt: skip
-transactions_live = family(
-    "redis_ledger_transactions_live", "Transactions begun and not ended yet.", unit="transactions"
-)
+transactions_live = family("redis_ledger_transactions_live", "Open transactions.", unit="transactions")
 transaction_oldest = family(
-    "redis_ledger_transaction_oldest_seconds", "Age of the oldest of them; 0 when there is none.", unit="seconds"
+    "redis_ledger_transaction_oldest_seconds", "Age of the oldest open transaction; 0: none.", unit="seconds"
 )
-brokers_live = gauge("redis_ledger_brokers_live", "Brokers whose heartbeat is in time.", unit="brokers")
+brokers_live = gauge("redis_ledger_brokers_live", "Live brokers.", unit="brokers")
 kafka_brokers_live = gauge(
-    "redis_ledger_kafka_brokers_live", "Those of them with a Kafka listener: without one no partition has a leader.",
+    "redis_ledger_kafka_brokers_live", "Live brokers with a Kafka listener; without any, partitions have no leader.",
     unit="brokers",
 )  # fmt: skip
 brokers_open = gauge(
-    "redis_ledger_brokers_open", "Live brokers that ask nobody who they are, as one with `auth_required` sees it.",
+    "redis_ledger_brokers_open", "Live brokers without authentication, as reported by brokers with `auth_required`.",
     unit="brokers",
 )  # fmt: skip
 redis_memory_used = family(
-    "redis_ledger_redis_memory_used_bytes", "Memory a Redis primary uses.", labels=NODE, unit="bytes"
+    "redis_ledger_redis_memory_used_bytes", "Memory used by a Redis primary.", labels=NODE, unit="bytes"
 )
 redis_memory_max = family(
-    "redis_ledger_redis_memory_max_bytes", "What it may use at most; none where there is no limit.", labels=NODE,
+    "redis_ledger_redis_memory_max_bytes", "Memory limit of a Redis primary; absent if there is no limit.", labels=NODE,
     unit="bytes",
 )  # fmt: skip
 redis_fragmentation = family(
-    "redis_ledger_redis_memory_fragmentation_ratio", "Memory the system gave it, by memory it uses.", labels=NODE,
+    "redis_ledger_redis_memory_fragmentation_ratio", "Resident memory divided by used memory.", labels=NODE,
     unit="ratio",
 )  # fmt: skip
 redis_append_only = family(
-    "redis_ledger_redis_append_only", "1: it keeps an append-only file; 0: it does not; -1: it does not tell.",
+    "redis_ledger_redis_append_only", "1: the append-only file is on; 0: off; -1: unknown.",
     labels=NODE,
 )  # fmt: skip
 
@@ -305,30 +308,30 @@ IN_REDIS = (
 
 # This process and its Redis.
 transactions_ended = counter(
-    "redis_ledger_transactions_ended", "Transactions whose end this broker carried, by outcome: committed, aborted.",
+    "redis_ledger_transactions_ended", "Transactions completed by this broker, by outcome: committed, aborted.",
     labels=("outcome",), unit="transactions",
 )  # fmt: skip
 transactions_forgotten = counter(
     "redis_ledger_transactions_forgotten",
-    "Transactions that a partition still held and their coordinator did not have, ended on the partition, by outcome: "
+    "Transactions that were open on a partition but unknown to their coordinator, ended on the partition, by outcome: "
     "commit, abort.",
     labels=("outcome",), unit="transactions",
 )  # fmt: skip
 coordinator_waiting = gauge(
     "redis_ledger_coordinator_waiting_operations",
-    "Operations that wait for the next call of their transaction coordinator.", unit="operations",
+    "Operations waiting for the next call of their transaction coordinator.", unit="operations",
 )  # fmt: skip
 coordinator_batch = histogram(
-    "redis_ledger_coordinator_batch_operations", "Operations that one call of a coordinator carries.",
+    "redis_ledger_coordinator_batch_operations", "Operations per coordinator call.",
     unit="operations", bounds=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )  # fmt: skip
 redis_calls = RedisCalls()
 family(
-    "redis_ledger_redis_calls_total", "Commands, scripts and MULTI units that Redis answered.", unit="calls",
+    "redis_ledger_redis_calls_total", "Commands, scripts and MULTI units completed by Redis.", unit="calls",
     kind="counter", source=lambda: [((), redis_calls.answered)],
 )  # fmt: skip
 family(
-    "redis_ledger_redis_round_trips_total", "Writes to Redis: all calls of one event-loop tick to one node are one.",
+    "redis_ledger_redis_round_trips_total", "Socket writes to Redis; all calls of one event-loop tick share one.",
     unit="round trips", kind="counter", source=lambda: [((), redis_calls.writes)],
 )  # fmt: skip
 redis_replication_wait = histogram_family(
@@ -348,22 +351,22 @@ redis_changed = counter(
 )  # fmt: skip
 redis_unfit = family(
     "redis_ledger_redis_unfit",
-    "1: this broker refuses writes to the node because it is empty, foreign (another cluster), claimed (another broker "
-    "knew another cluster), disk (it cannot save), replicas (too few are in sync) or weaker (than the promised "
+    "1: this broker rejects writes to the node because it is empty, foreign (another cluster), claimed (another broker "
+    "has seen another cluster), disk (it cannot save), replicas (too few are in sync) or weaker (than the configured "
     "durability).",
     labels=("node", "reason"),
 )
 redis_rolled_back = counter(
     "redis_ledger_redis_rolled_back",
-    "Partitions whose end offset this broker found lower than before: Redis came back with older data.",
+    "Partitions whose end offset has moved back: Redis was restarted with older data.",
     unit="partitions",
 )
 redis_round_trip = histogram_family(
     "redis_ledger_redis_round_trip_seconds",
-    "From such a write to the last answer to what it carried. One at a time is timed on each connection.",
+    "Time from a socket write to the last reply to its calls. One write at a time is measured per connection.",
     bounds=(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
 )
 event_loop_lag = histogram(
-    "redis_ledger_event_loop_lag_seconds", "How much later than planned a timer of the event loop fires.",
+    "redis_ledger_event_loop_lag_seconds", "Delay of a timer of the event loop.",
     bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0),
 )  # fmt: skip

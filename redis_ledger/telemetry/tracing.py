@@ -20,12 +20,12 @@ from typing import Any
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 REMEMBERED_MAX, LINKS_MAX = 1_000, 16
 NOTHING = contextlib.nullcontext()
-INSTALL = 'otel_enabled takes OpenTelemetry: pip install ".[otel]" in a checkout.'
+INSTALL = 'otel_enabled requires OpenTelemetry: pip install ".[otel]" in a checkout.'
 
 tracer: Any = None
 _provider: Any = None
 _propagator: Any = None
-_remembered: OrderedDict[object, list[Any]] = OrderedDict()  # transaction or producer → contexts of what it wrote
+_remembered: OrderedDict[object, list[Any]] = OrderedDict()  # transaction or producer → contexts of its writes
 
 
 def enable(exporter: Any = None, *, broker: str = "") -> None:
@@ -102,8 +102,8 @@ def serving(name: str, context: Any, attributes: Mapping[str, Any]) -> Iterator[
 
 @contextlib.contextmanager
 def ending(name: str, key: object, attributes: Mapping[str, Any]) -> Iterator[Any]:
-    """The span of a transaction's end, linked to the spans that wrote in the transaction or to it (key).  Without a
-    current span it belongs to the trace of the first of them."""
+    """The span of a transaction's end, linked to the spans that wrote in the transaction (key).  Without a current span
+    it belongs to the trace of the first of them."""
     from opentelemetry.trace import Link, get_current_span, set_span_in_context
 
     written = _remembered.pop(key, [])
@@ -135,7 +135,7 @@ def header() -> tuple[str, bytes] | None:
 
 
 def remember(key: object) -> None:
-    """Records that the current span wrote in this transaction (or to it)."""
+    """Remembers that the current span wrote in this transaction."""
     from opentelemetry.trace import get_current_span
 
     _remember(key, get_current_span().get_span_context())

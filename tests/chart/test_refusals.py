@@ -52,42 +52,42 @@ MISSHAPEN = [
 ]
 # Values that are fine alone, and the beginning of what the chart says.
 CONTRADICTORY = [
-    ("auth: {enabled: false}", "auth.enabled=false lets everybody who reaches a broker do everything: set"),
+    ("auth: {enabled: false}", "auth.enabled=false allows all clients to do everything: set"),
     ("auth: {allowAnonymous: true}", "auth.allowAnonymous=true and auth.enabled=true contradict each other"),
-    ("auth: {bootstrapToken: {enabled: false}}", "Nobody could administrate this release"),
-    ("redis: {url: 'redis://x', existingSecret: r}", "redis.url and redis.existingSecret both say where Redis is"),
-    ("redis: {url: 'redis://:pw@x'}", "redis.url would show its password to all who may read pods"),
-    ("redis: {bundled: {enabled: false}}", "Nothing says where Redis is"),
+    ("auth: {bootstrapToken: {enabled: false}}", "This release would have no administrator"),
+    ("redis: {url: 'redis://x', existingSecret: r}", "redis.url and redis.existingSecret are both set"),
+    ("redis: {url: 'redis://:pw@x'}", "redis.url would expose its password to users who can read pods"),
+    ("redis: {bundled: {enabled: false}}", "No Redis is configured"),
     (
         "tls: {enabled: true, existingSecret: s, certManager: {enabled: true}}",
-        "tls.existingSecret and tls.certManager.enabled both bring a certificate",
+        "tls.existingSecret and tls.certManager.enabled both provide a certificate",
     ),
-    ("tls: {enabled: true}", "tls.enabled needs a certificate"),
-    ("tls: {enabled: true, certManager: {enabled: true}}", "tls.certManager.enabled needs tls.certManager.issuerRef"),
-    ("tls: {existingSecret: s}", "A certificate is given and TLS is off"),
-    ("externalAccess: {enabled: true, type: LoadBalancer}", "externalAccess.type=LoadBalancer needs"),
+    ("tls: {enabled: true}", "tls.enabled requires a certificate"),
+    ("tls: {enabled: true, certManager: {enabled: true}}", "tls.certManager.enabled requires tls.certManager.issuerRef"),
+    ("tls: {existingSecret: s}", "A certificate is configured but TLS is off"),
+    ("externalAccess: {enabled: true, type: LoadBalancer}", "externalAccess.type=LoadBalancer requires"),
     ("externalAccess: {enabled: true, advertised: 'a.example:9092'}", "externalAccess.advertised must contain {index}"),
-    ("externalAccess: {enabled: true, nodePortBase: 30095}", "The node ports that brokers tell end in their number"),
-    ("{replicas: 11, externalAccess: {enabled: true}}", "The node ports that brokers tell end in their number"),
+    ("externalAccess: {enabled: true, nodePortBase: 30095}", "Each broker advertises nodePortBase plus its number"),
+    ("{replicas: 11, externalAccess: {enabled: true}}", "Each broker advertises nodePortBase plus its number"),
     (
         "{externalAccess: {enabled: true}, service: {kafka: {type: LoadBalancer}}}",
-        "service.kafka leads to the listener for clients in the cluster",
+        "service.kafka is the listener for clients in the cluster",
     ),
     (
         "tls: {enabled: true, existingSecret: s, kafkaInternal: false}",
-        "tls.kafkaInternal=false leaves TLS to the external listener",
+        "tls.kafkaInternal=false restricts TLS to the external listener",
     ),
     (
         "offloadHome: {uri: 's3://b', existingClaim: c}",
-        "offloadHome.uri and offloadHome.existingClaim both say where history",
+        "offloadHome.uri and offloadHome.existingClaim are both set",
     ),
-    ("preStopSeconds: 30", "terminationGracePeriodSeconds=60 would kill a broker that drains"),
+    ("preStopSeconds: 30", "terminationGracePeriodSeconds=60 would kill draining brokers"),
     ("autoscaling: {enabled: true, minReplicas: 7}", "autoscaling.minReplicas is above autoscaling.maxReplicas"),
     (
         OUTSIDE + "networkPolicy: {enabled: true, egress: {enabled: true}}",
-        "networkPolicy.egress.enabled would cut brokers off from Redis",
+        "networkPolicy.egress.enabled would disconnect brokers from Redis",
     ),
-    ("metrics: {serviceMonitor: {enabled: true}}", "metrics.serviceMonitor with auth.enabled needs"),
+    ("metrics: {serviceMonitor: {enabled: true}}", "metrics.serviceMonitor with auth.enabled requires"),
 ]
 
 

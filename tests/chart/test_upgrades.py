@@ -58,7 +58,7 @@ def test_an_upgrade_that_has_forgotten_where_redis_is_does_not_begin_anew(tmp_pa
     # Given brokers that have used a Redis from outside, and an upgrade without those values
     ran = upgraded(tmp_path, [placed("StatefulSet", BROKERS)])
     assert ran.returncode != 0
-    assert "This release has used another Redis so far, and would begin anew on an empty one" in ran.stderr
+    assert "This release uses another Redis and would start over with an empty one" in ran.stderr
     # With them it goes through, and so it does from the bundled one to another.
     outside = "redis: {existingSecret: ledger-redis-url}"
     assert upgraded(tmp_path, [placed("StatefulSet", BROKERS)], outside).returncode == 0

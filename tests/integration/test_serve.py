@@ -199,7 +199,7 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
     old.write_text("#!/bin/sh\necho 'Redis server v=6.2.14 sha=0:0 malloc=libc bits=64 build=0'\n")
     old.chmod(0o755)
     said = refusal(processes(Serve("--data-dir", tmp_path / "d", environ={"REDIS_LEDGER_SERVER_BIN": str(old)})))
-    assert "version 6.2.14, older than 7.0" in said
+    assert "version 6.2.14, which is older than 7.0" in said
 
 
 @pytest.mark.parametrize(
