@@ -1,1 +1,1 @@
-"""The Kafka port: requests of Kafka clients to the calls of `broker/`, and back."""
+"""The Kafka listener: maps requests of Kafka clients to calls of `broker/`."""

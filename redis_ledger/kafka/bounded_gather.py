@@ -1,4 +1,4 @@
-"""Many small jobs of one request, a few at a time: what a request may ask for is not what may run at once."""
+"""Runs the many small jobs of a request with bounded concurrency."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ Result = TypeVar("Result")
 async def few_at_once(
     act: Callable[[Item], Awaitable[Result]], items: Iterable[Item], at_once: int = 16
 ) -> list[Result]:
-    """The results in the order of the items; after an exception no other job is begun.  Others on the event loop have
-    turns also while no job waits for anything."""
+    """Returns the results in the order of the items; after an exception no further job is started.
+
+    Yields to the event loop even if no job waits for anything.
+    """
     waiting, pace = list(enumerate(items)), Pace()
     results: dict[int, Result] = {}
     waiting.reverse()

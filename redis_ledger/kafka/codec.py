@@ -1,10 +1,10 @@
-"""Requests out of frames and answers into frames, without holding up the event loop.
+"""Decodes requests and encodes responses without blocking the event loop.
 
     few elements    here, in less than 2 ms
-    more            begun again in a thread, which lets the event loop go on every few milliseconds
-    too many        an answer with INVALID_REQUEST, where the API's answer has an error of its own
+    more            restarted in a thread, which yields to the event loop every few milliseconds
+    too many        an INVALID_REQUEST response, if the API's response has a top-level error
 
-A large request mostly has a large answer, so that is encoded in a thread, too; so is any other with long lists.
+Responses with long lists are encoded in a thread, too; most large requests have one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from redis_ledger.kafka.request_context import INVALID_REQUEST
 
 QUICK_ELEMENTS = 2_000
 _Lists: TypeAlias = tuple[tuple[Callable[[Any], Any], tuple[Callable[[Any], Any], ...]], ...]
-_LISTS: dict[type, _Lists] = {}  # by answer: what gets its lists, and what gets those of their elements
-_thread = ThreadPoolExecutor(1, thread_name_prefix="redis-ledger-kafka-codec")  # the interpreter runs one at a time
+_LISTS: dict[type, _Lists] = {}  # by response type: getters of its lists, and of the lists of their elements
+_thread = ThreadPoolExecutor(
+    1, thread_name_prefix="redis-ledger-kafka-codec"
+)  # the interpreter runs one thread at a time
 
 
 async def decoded(frame: memoryview, header: RequestHeader) -> Any:
-    """As `read_request`, of a message that has more than QUICK_ELEMENTS."""
+    """Decodes a request with more than QUICK_ELEMENTS, as `read_request` does."""
     return await asyncio.get_running_loop().run_in_executor(_thread, read_request, frame, header)
 
 
 async def encoded(key: int, version: int, correlation_id: int, answer: Any) -> list[Buffer]:
-    """As `response`, of an answer that is long."""
+    """Encodes a long response, as `response` does."""
     return await asyncio.get_running_loop().run_in_executor(_thread, response, key, version, correlation_id, answer)
 
 
 def is_long(answer: Any) -> bool:
-    """Whether its lists, and the lists in their elements, have more than QUICK_ELEMENTS together."""
+    """Whether the lists of the response, and those of their elements, have more than QUICK_ELEMENTS in total."""
     count, lists = 0, _LISTS.get(type(answer))
     for listed, inner in _lists(type(answer)) if lists is None else lists:
         if elements := listed(answer):
@@ -53,7 +55,7 @@ def is_long(answer: Any) -> bool:
 
 
 def refusal(header: RequestHeader) -> Any | None:
-    """The answer to a request with too many elements; None where it cannot carry an error, in this version."""
+    """The error response for a request with too many elements; None if this version has no error field."""
     api = API_VERSIONS[header.api_key]
     answer = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")
     if "error_code" not in answer.__struct_fields__:

@@ -1,9 +1,8 @@
-"""How a Kafka request ended, for the metrics: the first error in its answer, by Kafka's name.
+"""The outcome of a Kafka request for the metrics: the first error in its response, by Kafka's name.
 
-An answer may hold an error for itself, and one for each topic, partition, group or key in it.  Where they can be
-follows from the message's type, so it is found out once for each type: fields called `..._error_code` or `error_code`,
-and the lists that lead to more of them.  Cost: O(what is in the answer that can fail).
-Source: Kafka's Errors.java (names).
+A response may contain a top-level error and one for each topic, partition, group or key.  Their positions depend only
+on the message's type, so they are determined once per type: fields named `error_code` or `..._error_code`, and the
+lists that lead to more of them.  Cost: O(number of error codes in the response).  Source: Kafka's Errors.java (names).
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ Finder = Callable[[Any], Any]
 
 
 class ErrorMetrics:
-    """Of one API.  What finds an error in its answers is made with the first of them."""
+    """Counts the outcomes of one API.  The error finder is built with the first response."""
 
     __slots__ = ("_counts", "_find")
 
@@ -68,7 +67,7 @@ class ErrorMetrics:
         self._find: Finder | None = None
 
     def answered(self, answer: Any) -> None:
-        """answer: None for a request that wants none."""
+        """answer: None for a request without a response."""
         find = self._find
         if find is None and answer is not None:
             find = self._find = finder(type(answer))
@@ -89,7 +88,7 @@ _FINDERS: dict[type, Finder] = {}
 
 
 def finder(cls: type) -> Finder:
-    """What finds the first error code that is not 0 in a message of this type, outermost first; else it finds 0."""
+    """Returns a function that finds the first nonzero error code in messages of this type, outermost first; 0: none."""
     if cls not in _FINDERS:
         _FINDERS[cls] = _made(cls)
     return _FINDERS[cls]
@@ -114,7 +113,7 @@ def _made(cls: type) -> Finder:
                 return int(code)
         for listed, leaf in leaves:
             elements = listed(message)
-            if elements and any(map(leaf, elements)):  # when all is well, this is where most of it is seen
+            if elements and any(map(leaf, elements)):  # the common case: no error
                 return int(next(filter(None, map(leaf, elements))))
         for listed, inner in lists:
             for each in listed(message) or ():
@@ -130,7 +129,7 @@ def _codes(cls: type) -> list[str]:
 
 
 def lists_of(cls: type) -> Iterator[tuple[str, type]]:
-    """The lists of messages that a message holds: their names, and of what they are."""
+    """The message lists of a message type: their names and element types."""
     hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
     for field in msgspec.structs.fields(cls):
         for element in _elements(hints[field.name]):
@@ -142,7 +141,7 @@ def _nothing(message: Any) -> int:
 
 
 def _elements(hint: Any) -> list[type]:
-    """The messages that a list holds; none for another field."""
+    """The element type of a list of messages; None for another field."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     found = [typing.get_args(each)[0] for each in options if typing.get_origin(each) is list]
     return [each for each in found if isinstance(each, type) and issubclass(each, msgspec.Struct)]

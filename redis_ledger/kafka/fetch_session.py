@@ -1,8 +1,7 @@
-"""A consumer's fetch session: it names its partitions once, and afterwards only what has changed (KIP-227).
+"""Fetch sessions: a consumer sends all partitions once, and then only changes (KIP-227).
 
-    request    id 0, epoch 0: everything; a session is made        id, epoch n: changes to what the session knows
-    answer     everything                                          partitions with records, errors, or another end or
-    start
+    request    id 0, epoch 0: all partitions, new session     id, epoch n: changes to the session's partitions
+    response   all partitions                                 partitions with records, errors, a new start or end
 
 A session belongs to its connection and ends with it.  On another connection the client gets FETCH_SESSION_ID_NOT_FOUND
 and sends a full request, as after a restart of the broker.
@@ -21,7 +20,7 @@ from redis_ledger.ledger.partition_offsets import PartitionHead
 
 NOT_FOUND, INVALID_EPOCH = 70, 71
 FINAL_EPOCH, FIRST_EPOCH = -1, 0
-PARTITIONS_MAX = 10_000  # a session that would know more is not kept
+PARTITIONS_MAX = 10_000  # larger sessions are not stored
 
 Key = tuple[str, bytes, int]  # topic by name or by id, partition
 
@@ -34,8 +33,12 @@ class Rest(NamedTuple):
 
 @dataclass(slots=True)
 class Known:
-    """asked: how the partition is to be read.  end, start: as the client was told.  rest: None, or where the partition
-    stood when it had nothing for the client."""
+    """A partition of a session.
+
+    asked       its fetch parameters
+    end, start  as last sent to the client
+    rest        the state of the partition if it had no records for the client
+    """
 
     asked: FetchPartition
     end: int = -1
@@ -63,34 +66,34 @@ class FetchSession:
                 self.partitions.pop((gone.topic, gone.topic_id, number), None)
 
     def follows(self, epoch: int) -> bool:
-        """Whether the request is the next one; counts it."""
+        """Whether the request has the next epoch; advances the epoch."""
         if epoch != self.epoch:
             return False
         self.epoch = self.epoch + 1 if self.epoch < 0x7FFFFFFF else 1
         return True
 
     def is_news(self, key: Key, data: PartitionData) -> bool:
-        """Whether an incremental answer has to name the partition.  Remembers what the client is told by it."""
+        """Whether an incremental response must contain the partition.  Stores the values that are sent."""
         known = self.partitions[key]
         news = bool(data.records) or bool(data.error_code)
         news = news or data.high_watermark != known.end or data.log_start_offset != known.start
         known.end, known.start = data.high_watermark, data.log_start_offset
-        if data.error_code:  # it is to be told again until it is over
+        if data.error_code:  # repeated in every response until the error is over
             known.end = -1
         return news
 
     def rotate(self, keys: list[Key]) -> None:
-        """Partitions that were answered go to the end, so that a small limit starves none."""
+        """Moves returned partitions to the end, so that a small limit starves none."""
         for key in keys:
             if (known := self.partitions.pop(key, None)) is not None:
                 self.partitions[key] = known
 
 
 def opened(request: FetchRequest, session: FetchSession | None) -> FetchSession | int | None:
-    """The session to answer under; None for a request that stands alone; an error code."""
+    """Returns the session of the request, None for a request without a session, or an error code."""
     if request.session_epoch == FINAL_EPOCH:
         return None
-    if request.session_epoch == FIRST_EPOCH:  # an earlier session of the connection, if there is one, ends
+    if request.session_epoch == FIRST_EPOCH:  # ends an earlier session of the connection
         fresh = FetchSession(secrets.randbelow(0x7FFFFFFE) + 1)
         fresh.apply(request)
         return fresh if 0 < len(fresh.partitions) <= PARTITIONS_MAX else None

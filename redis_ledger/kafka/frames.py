@@ -1,10 +1,11 @@
-"""Frames out of a connection's bytes.
+"""Cuts the bytes of a connection into frames.
 
     bytes ─▶ head: 16 KiB ─▶ whole frames ─▶ push
-                  └ the beginning of a larger one ─▶ memory of its own, which doubles with what arrives
+                  └ a larger one ─▶ its own buffer, which doubles as bytes arrive
 
-A frame's memory grows with what has arrived, never with what its length claims, and is counted from the first byte.
-The head is there only while bytes arrive: an idle connection has none, and half a frame in one is counted as the head.
+The memory of a frame grows with the bytes received, never with its declared length, and is counted from the first byte.
+The head is allocated only while bytes arrive: an idle connection has none.  An incomplete frame in a head is counted
+with the size of the head.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from collections.abc import Callable
 from redis_ledger.kafka.protocol.frame import LENGTH_BYTES, frame_bytes
 from redis_ledger.kafka.protocol.primitives import BadFrame
 
-HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
-GROWN_BYTES = 32 * 1024  # the first piece of it
-SPARE_MAX = 64  # heads that are kept for the next connections that read
+HEAD_BYTES = 16 * 1024  # frames up to this size are cut from the read buffer, larger ones get their own buffer
+GROWN_BYTES = 32 * 1024  # its initial size
+SPARE_MAX = 64  # heads kept for reuse by other connections
 _spare: list[bytearray] = []
-_NO_MEMORY = "half requests of all clients together take too much memory; send smaller ones"
+_NO_MEMORY = "the incomplete requests of all clients use too much memory; send smaller requests"
 
 
 class Frames:
-    """push: is given each whole frame.  take, give: bytes of one that is not whole yet.  sizes: least and most bytes of
-    the next one."""
+    """push: called with each complete frame.  take, give: count bytes of incomplete frames.  sizes: minimum and maximum
+    size of the next frame."""
 
     def __init__(
         self,
@@ -35,14 +36,14 @@ class Frames:
     ) -> None:
         self._push, self._take, self._give, self._sizes = push, take, give, sizes
         self._head: bytearray | None = None
-        self._is_counted = False  # the head, while it holds half a frame
+        self._is_counted = False  # the head, while it contains an incomplete frame
         self._have = 0
-        self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
+        self._large: bytearray | None = None  # the buffer of a frame that does not fit into the head
         self._large_at, self._large_size = 0, 0
-        self.since = 0.0  # when the frame that is not whole yet began; 0: there is none
+        self.since = 0.0  # start of the incomplete frame; 0: none
 
     def buffer(self) -> memoryview:
-        """Where the next bytes go."""
+        """The buffer for the next bytes."""
         if self._large is not None:
             return memoryview(self._large)[self._large_at :]
         if self._head is None:
@@ -51,11 +52,11 @@ class Frames:
 
     @property
     def begin(self) -> bytes:
-        """The first bytes of what is not cut yet."""
+        """The first bytes that are not cut yet."""
         return b"" if self._head is None else bytes(memoryview(self._head)[: min(self._have, LENGTH_BYTES)])
 
     def received(self, count: int) -> None:
-        """So many bytes are in the buffer.  Raises BadFrame."""
+        """Processes `count` bytes that were written to the buffer.  Raises BadFrame."""
         if not self.since:
             self.since = time.monotonic()
         if self._large is not None:
@@ -66,12 +67,12 @@ class Frames:
             self._cut()
 
     def extend(self, seconds: float) -> None:
-        """Moves the beginning of the frame that is not whole yet: the connection was not read from for so long."""
+        """Moves the start time of an incomplete frame by the time for which the connection was not read."""
         if self.since:
             self.since += seconds
 
     def drop(self) -> None:
-        """Gives all memory back, at the end of the connection."""
+        """Releases all memory at the end of the connection."""
         self._drop_large()
         self._have = 0
         self._drop_head()
@@ -90,9 +91,9 @@ class Frames:
             self._give(HEAD_BYTES)
 
     def _cut(self) -> None:
-        """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
+        """Takes complete frames out of the head; moves the start of a frame that does not fit to its own buffer."""
         pos, head = 0, self._head
-        assert head is not None, "bytes come into the head that `buffer` gave"
+        assert head is not None, "bytes arrive in the head that `buffer` returned"
         while self._have - pos >= LENGTH_BYTES:
             least, most = self._sizes()
             size = frame_bytes(head, most, pos, bytes_min=least)

@@ -1,7 +1,7 @@
-"""What the requests about membership have in common: how a coordinator that cannot be asked now is told.
+"""Error codes of requests about group membership.
 
-As one that is not available: then every client looks for it and tries again.  Told that it is loading, some give up at
-a heartbeat or a SyncGroup, which Kafka never answers so.
+A coordinator that is temporarily unreachable is COORDINATOR_NOT_AVAILABLE: all clients then look it up again and retry.
+At COORDINATOR_LOAD_IN_PROGRESS, which Kafka never returns there, some give up a heartbeat or SyncGroup.
 """
 
 from __future__ import annotations

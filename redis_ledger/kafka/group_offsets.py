@@ -1,11 +1,10 @@
-"""What the requests about a group's offsets have in common: topics by name or id, and what they are told when it fails.
+"""Common parts of requests about group offsets: topics by name or id, and error codes.
 
-    request ─ read ─▶ entries to be committed, each with its place in the answer ─▶ committed ─ settle ─▶ answer
+    request ─ read ─▶ entries to commit, each with its slot in the response ─▶ committed ─ settle ─▶ response
 
-A partition that is refused does not hold up the others.  Of a partition that is named several times the last entry that
-may be committed counts, as in Kafka: only that one is written, and every place in the answer has its outcome.  A
-coordinator that cannot be asked now is told as one that is loading: that is what every client waits for and tries
-again, without looking for another.
+A rejected partition does not affect the others.  If a partition occurs several times, the last permitted entry counts,
+as in Kafka: only that one is written, and all its slots get the same result.  A coordinator that is temporarily
+unreachable is COORDINATOR_LOAD_IN_PROGRESS: all clients then wait and retry without looking it up again.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from redis_ledger.kafka.request_context import COORDINATOR_LOADING, NONE, Reques
 
 
 class Commits(NamedTuple):
-    """last: what is to be committed, by topic and partition; slots: the places of each in the answer; topics: the whole
-    answer."""
+    """The entries to commit.  last: by topic and partition.  slots: the positions of each in the response.  topics: the
+    topics of the response."""
 
     last: dict[tuple[str, int], OffsetEntry]
     slots: dict[tuple[str, int], list[Any]]
@@ -39,7 +38,7 @@ class Commits(NamedTuple):
         self.slots.setdefault(place, []).append(slot)
 
     async def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
-        """outcomes: of the entries, in their order."""
+        """outcomes: results of the entries, in order."""
         pace = Pace()
         for place, error in zip(self.last, outcomes, strict=True):
             for slot in self.slots[place]:
@@ -58,7 +57,7 @@ async def read_commits(
     topic_class: Callable[..., Any],
     slot_class: Callable[..., Any],
 ) -> Commits:
-    """Of OffsetCommit or TxnOffsetCommit, whose topics have the same members; the classes are those of the answer."""
+    """Reads an OffsetCommit or TxnOffsetCommit, whose topics have the same fields.  The classes are of the response."""
     commits, pace = Commits({}, {}, []), Pace()
     names = await topic_names(topics, call, by_id)
     room = call.broker.config.offset_metadata_bytes_max
@@ -88,7 +87,7 @@ async def read_commits(
 def refused_commits(
     topics: Sequence[Any], error: LedgerError, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
 ) -> list[Any]:
-    """The answer's topics when nothing of the request may be committed."""
+    """The topics of the response if the whole request is rejected."""
     return [
         topic_class(
             topic.name, topic.topic_id, [slot_class(p.partition_index, code_of(error)) for p in topic.partitions]
@@ -98,7 +97,7 @@ def refused_commits(
 
 
 async def topic_names(topics: Sequence[Any], call: RequestContext, by_id: bool) -> list[str | LedgerError]:
-    """The name of each topic of a request, or why it has none."""
+    """The name of each topic of a request, or its error."""
     if not by_id:
         return [topic.name for topic in topics]
     found: dict[bytes, str | LedgerError] = {}

@@ -1,6 +1,6 @@
-"""Lookup of the partitions that a request names.  Absent ones are read once, however often they are named.
+"""Lookup of the partitions of a request.  Absent ones are read once, even if they occur many times.
 
-    60 000 topics that do not exist ─ expect ─▶ one read of the catalog's version ─ get ─▶ refused from memory
+    60 000 topics that do not exist ─ expect ─▶ one read of the catalog's version ─ get ─▶ rejected from memory
 
 Unknown topics and partition numbers are cached for this request only.
 """
@@ -14,7 +14,7 @@ from redis_ledger.errors import InvalidTopicName, LedgerError, UnknownPartition,
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 
-FEW = 16  # up to this many unknown topics are looked up one by one
+FEW = 16  # up to this number, unknown topics are looked up one by one
 
 
 class PartitionLookup:
@@ -22,7 +22,7 @@ class PartitionLookup:
         self._catalog = catalog
         self._absent: Set[str] = frozenset()
         self._refused: dict[str, UnknownTopic | InvalidTopicName] = {}
-        self._partitions: dict[str, int] = {}  # of topics whose numbers were beyond them
+        self._partitions: dict[str, int] = {}  # of topics with unknown partition numbers
 
     async def expect(self, names: Iterable[str] = (), ids: Iterable[bytes] = ()) -> PartitionLookup:
         """Prepares lookups of these topics."""
@@ -36,11 +36,11 @@ class PartitionLookup:
         """Raises UnknownTopicId."""
         id = topic_id.hex()
         if id in self._absent:
-            raise UnknownTopicId(f"There is no topic of id {id} (any more).")
+            raise UnknownTopicId(f"There is no topic with the id {id}; it may have been deleted.")
         return (await self._catalog.by_id(topic_id)).name
 
     def check(self, topic: str) -> None:
-        """Raises UnknownTopic for a topic that is known not to be there, InvalidTopicName."""
+        """Raises UnknownTopic for a topic that is known to be absent, InvalidTopicName."""
         if topic in self._absent:
             raise UnknownTopic(f"Topic {topic!r} does not exist.", topic=topic)
         if (refused := self._refused.get(topic)) is not None:

@@ -1,4 +1,4 @@
-"""Quotas as Kafka clients name them: entities, keys, and errors for unsupported quota types.
+"""Quotas in Kafka's protocol: entities, keys, and errors for unsupported quota types.
 
     user "ada" → User:ada      user, default → User:*      producer_byte_rate → bytes_in_per_s ...
 
@@ -26,15 +26,15 @@ KEYS = {
 def principal_of(entity: Sequence[Any]) -> str:
     """Raises InvalidRequest."""
     if len(entity) != 1 or entity[0].entity_type != USER:
-        raise InvalidRequest("Quotas are of users: name one entity, of the type user.")
+        raise InvalidRequest("Quotas apply to users: use a single entity of type user.")
     name = entity[0].entity_name
     if name == "":
-        raise InvalidRequest("The user's name is empty; null is the default for users without a quota.")
+        raise InvalidRequest("The user name is empty; use null for the default quota.")
     return OTHERS if name is None else f"User:{name}"
 
 
 def name_of(principal: str) -> str | None:
-    """As an entity's name."""
+    """The entity name of a principal."""
     return None if principal == OTHERS else principal.removeprefix("User:")
 
 
@@ -44,11 +44,11 @@ def wanted_of(operations: Sequence[Any]) -> dict[str, int | None]:
     for each in operations:
         name = KEYS.get(each.key)
         if name is None:
-            raise InvalidRequest(f"{each.key[:80]!r} is not a quota here; there are {', '.join(KEYS)}.")
+            raise InvalidRequest(f"{each.key[:80]!r} is not a supported quota; use one of {', '.join(KEYS)}.")
         if each.remove:
             wanted[name] = None
-        elif not 0 < each.value < 2**53:  # nor NaN
-            raise InvalidRequest(f"{each.key}={each.value} cannot be; give a number from 1 up, or remove it.")
+        elif not 0 < each.value < 2**53:  # false for NaN too
+            raise InvalidRequest(f"{each.key}={each.value} is invalid; use a number from 1 up, or remove it.")
         else:
             wanted[name] = max(int(each.value), 1)
     return wanted

@@ -1,6 +1,6 @@
 """Request context: the broker, the API version and the peer of a request, and Kafka error codes.
 
-A handler is a module of `kafka/handlers/` named as its message is (`join_group` for JoinGroup):
+A handler is a module of `kafka/handlers/` with the name of its message (`join_group` for JoinGroup):
 
     VERSIONS = (0, 9)                                         advertised versions; the codec supports them
     async def handle(request: JoinGroupRequest, call: RequestContext) -> JoinGroupResponse
@@ -35,13 +35,13 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 UNKNOWN_TOPIC_ID = 100
 INVALID_PRODUCER_EPOCH, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED = 47, 51, 90
 
-MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a string ends at 32 767 bytes
+MESSAGE_LENGTH_MAX = 1_000  # a message may quote client input, but the protocol limits strings to 32 767 bytes
 
 _log = get()
 
 
 class Result(Protocol):
-    """Of one of the things that a request names."""
+    """The result for one of the items of a request."""
 
     error_code: int
 
@@ -51,7 +51,7 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a login rests on: a user with a password, or an API token.  mark: of the user, as Users.mark has it."""
+    """The credential of a login: a SCRAM user, or an API token.  mark: the user's version, as in Users.mark."""
 
     user: str = ""
     mark: str = ""
@@ -60,9 +60,14 @@ class Proof:
 
 @dataclass(slots=True)
 class Peer:
-    """A connection, as handlers see it.  listener: the name of that by which it came in.  sasl: what an unfinished
-    exchange has to remember.  proof: None for who has not logged in, or is known by a certificate; until_s: when that
-    ends, Unix time.  unread: memory for its answers."""
+    """A connection, as handlers see it.
+
+    listener  the name of its listener
+    sasl      the state of an unfinished exchange
+    proof     the credential of the login; None without a login or with a certificate
+    until_s   when the certificate expires, Unix time
+    unread    memory for its responses
+    """
 
     host: str
     listener: str = ""
@@ -71,10 +76,10 @@ class Peer:
     sasl: object | None = None
     proof: Proof | None = None
     until_s: float = math.inf
-    is_refused: bool = False  # closed as soon as the answer is written
+    is_refused: bool = False  # close the connection after the response
     fetch_session: FetchSession | None = None
     unread: ReadMemory | None = None
-    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client has disconnected: stop waiting
 
     @property
     def caller(self) -> Caller:
@@ -95,7 +100,7 @@ class RequestContext(NamedTuple):
         return self.allows(operation, Resource.CLUSTER, CLUSTER_NAME)
 
     def check(self, operation: Op, resource: Resource, name: str) -> None:
-        """Raises the resource's kind of Forbidden.  Produce and Fetch ask for each topic: one look into a dict."""
+        """Raises the Forbidden of the resource type.  Produce and Fetch check every topic: one dict lookup."""
         security = self.broker.security
         if security.is_on and not security.rules.allow(caller := self.peer.caller, operation, resource, name):
             raise refusal(caller, operation, resource, name)
@@ -121,7 +126,7 @@ def epoch_code(current: int, epoch: int) -> int:
 
 
 def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
-    """The code for a transactional producer's request.  Some versions do not know PRODUCER_FENCED (KIP-588).
+    """The code for a transactional producer's request.  Older versions have no PRODUCER_FENCED (KIP-588).
 
     COORDINATOR_NOT_AVAILABLE while the request cannot be carried out: Java, librdkafka and franz-go repeat the request.
     Java takes REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR for fatal errors in these answers.
@@ -133,19 +138,21 @@ def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the request was not carried out, and may be by another broker or in a moment."""
+    """Whether the request was not executed and can be retried, now elsewhere or later."""
     return isinstance(error, (StoreUnavailable, Draining)) and not isinstance(error, RedisUnfit)
 
 
 def controller_code(error: BaseException) -> int:
-    """The code for what Kafka's controller does.  Java's admin client, kafka-python and franz-go repeat such a request
-    at NOT_CONTROLLER; Java's repeats it at no other code."""
+    """The code for requests to Kafka's controller.  Java's admin client, kafka-python and franz-go repeat such a
+    request
+        at NOT_CONTROLLER; Java's repeats it at no other code."""
     return NOT_CONTROLLER if is_away(error) else code_of(error)
 
 
 def repeated_whole(results: Sequence[R]) -> list[R]:
-    """The results of a request to the controller.  Clients that see NOT_CONTROLLER repeat all of it, and would then be
-    told that a topic exists which they have just made; so it is answered only if nothing was done."""
+    """The results of a request to the controller.  At NOT_CONTROLLER clients repeat the whole request and would then
+    get
+        errors for topics that they have just created; so it is returned only if nothing was done."""
     if any(each.error_code in (NONE, REQUEST_TIMED_OUT) for each in results):
         for each in results:
             if each.error_code == NOT_CONTROLLER:

@@ -1,8 +1,7 @@
-"""Which API key and version goes to which handler: the one table that routes requests and that ApiVersions answers
-from.
+"""The routing table: API key and version → handler; also the content of ApiVersions responses.
 
-Every module of `kafka/handlers/` is a row: its name is the message's, VERSIONS what it serves, handle what does it.  So
-nothing can be advertised that has no handler, and a handler that exists is advertised.
+Every module of `kafka/handlers/` is a row: its name is that of the message, VERSIONS has the supported versions,
+`handle` the implementation.  So exactly the APIs with a handler are advertised.
 """
 
 from __future__ import annotations
@@ -26,9 +25,11 @@ Handler = Callable[[Any, RequestContext], Awaitable[Any]]
 
 
 class Route(NamedTuple):
-    """submit: for requests that may follow each other without waiting: returns a future of the answer once what the
-    request writes has its place in the order.  is_read: it changes nothing, so it need not end when its client
-    leaves."""
+    """A supported API.
+
+    submit   for pipelined requests: returns a future of the response when the order of the request's writes is fixed
+    is_read  the request changes nothing, so it is cancelled when its client disconnects
+    """
 
     key: int
     name: str
@@ -43,7 +44,7 @@ class Route(NamedTuple):
 
 @cache
 def routes() -> dict[int, Route]:
-    """By API key, ascending."""
+    """The routes by API key, ascending."""
     keys = {api.module: api for api in API_VERSIONS.values()}
     found = {}
     for module in pkgutil.iter_modules(handlers.__path__):
@@ -52,7 +53,7 @@ def routes() -> dict[int, Route]:
         api, handler = keys[module.name], import_module(f"{handlers.__name__}.{module.name}")
         least, most = handler.VERSIONS
         assert api.version_min <= least <= most <= api.version_max, (
-            f"{api.name}: the codec lacks some of {least}-{most}"
+            f"{api.name}: the codec does not support all of {least}-{most}"
         )
         found[api.key] = Route(
             api.key, api.name, least, most, api_authorization.guarded(api, handler), getattr(handler, "submit", None),

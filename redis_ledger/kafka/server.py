@@ -32,8 +32,8 @@ from redis_ledger.telemetry.logs import get
 
 CHECK_EVERY_S = 1.0
 BACKLOG = 4_096
-MOVING_S = 1.5  # of a drain: longer than clients wait for records and than other brokers take to notice
-HIDDEN_S = 1.2  # of a drain: brokers send a heartbeat every second; after that none of them returns this address
+MOVING_S = 1.5  # of a drain: longer than long polls, and than other brokers need to notice
+HIDDEN_S = 1.2  # of a drain: brokers send a heartbeat every second; after that none returns this address
 ANNOUNCE_S_MAX = 2.0
 HANDSHAKE_S_MAX = 10.0  # of TLS
 CLOSING_S_MAX = 5.0
@@ -43,7 +43,7 @@ _log = get()
 
 
 async def _announce(call: Callable[[], Awaitable[None]]) -> None:
-    """Calls it within ANNOUNCE_S_MAX.  Ignores errors: without Redis, other brokers notice the missing heartbeats."""
+    """Calls `call` within ANNOUNCE_S_MAX.  Ignores errors: without Redis, other brokers detect missing heartbeats."""
     with contextlib.suppress(LedgerError, TimeoutError):
         async with asyncio.timeout(ANNOUNCE_S_MAX):
             await call()
@@ -69,7 +69,7 @@ class KafkaServer:
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        routes()  # loads the handlers now, so that the first client does not wait for it
+        routes()  # load the handlers now, so that the first client does not wait for them
         await self.broker.live_brokers.announce(
             {each.name: each.advertised or each.address for each in self._listeners}
         )
@@ -91,7 +91,7 @@ class KafkaServer:
         until = time.monotonic() + drain_s
         live = self.broker.live_brokers
         await _announce(live.leave)
-        await self.broker.groups.close()  # members that wait for a rebalance look for another coordinator
+        await self.broker.groups.close()  # members that wait for a rebalance look up another coordinator
         if live.is_leaving:
             await self.connections.wait_closed(MOVING_S)
         await _announce(live.hide)
@@ -112,13 +112,13 @@ class KafkaServer:
         await asyncio.gather(*self._checks, return_exceptions=True)
 
     async def _end_logins(self) -> None:
-        """A task of its own: the deadlines of connections must not wait for Redis."""
+        """Runs as a separate task: the deadlines of connections must not wait for Redis."""
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             try:
                 await self._close_revoked()
             except Exception:  # noqa: BLE001 - a failed check must not end the loop
-                _log.exception("revoked logins could not be looked up")
+                _log.exception("revoked logins could not be read")
 
     async def _close_revoked(self) -> None:
         revoked = await session_revocation.over([each.peer for each in self.connections.all()], self.broker)

@@ -1,9 +1,8 @@
-"""What a request costs of its caller's quota, and for how long its connection is not read from then.
+"""Charges requests to the caller's quota and returns the throttle time.
 
-Answered at once with throttle_time_ms, and then not read from (KIP-219): a client that keeps to the time loses nothing,
-one that does not finds its requests waiting in the network.  Produce costs its frame, Fetch the records it answers.
-What opens a connection costs nothing, and is not a way around: another connection of who is over its quota is not read
-from either.
+The response is sent immediately with throttle_time_ms; then the connection is not read for that time (KIP-219).
+Produce costs the size of its frame, Fetch the size of the returned records.  Requests that open a connection are free,
+but a new connection of a throttled principal is not read either.
 """
 
 from __future__ import annotations
@@ -18,8 +17,10 @@ FREE = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 
 
 def charge(quotas: Quotas, principal: str, api_key: int, size: int, answer: Any) -> float:
-    """For how many seconds the connection is not to be read from; the answer, if there is one, says so.
-    size: of the request's frame."""
+    """Returns the throttle time in seconds and sets it in the response, if there is one.
+
+    size: of the request's frame
+    """
     if api_key in FREE:
         wait_s = quotas.wait_s(principal)
     else:
@@ -35,6 +36,6 @@ def charge(quotas: Quotas, principal: str, api_key: int, size: int, answer: Any)
 
 
 def _records(answer: FetchResponse) -> int:
-    """Bytes of records in it."""
+    """The size of the records in a Fetch response."""
     parts = (part.records for topic in answer.responses for part in topic.partitions)
     return sum(sum(map(len, part)) if isinstance(part, list) else len(part or b"") for part in parts)

@@ -132,7 +132,7 @@ async def test_a_resource_without_configuration_is_refused_by_its_name(client, k
     refused = await describe(client, kind, "1")
     assert (refused.error_code, refused.error_message) == (
         INVALID_REQUEST,
-        f"There is no configuration of {name} here.",
+        f"Configurations of {name} are not supported.",
     )
 
 

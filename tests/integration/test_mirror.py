@@ -269,7 +269,7 @@ async def test_a_topic_made_again_at_the_source_is_not_taken_for_the_one_that_wa
     await source.broker.topics.delete("orders")
     await source.broker.topics.create("orders", PARTITIONS)
     await fill(source, 0, 2, transactional=False)
-    with pytest.raises(Refusal, match="made again"):
+    with pytest.raises(Refusal, match="created again"):
         await Mirror(wanted(source, target)).run()
 
 
@@ -345,7 +345,7 @@ async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_l
     )
     out, err = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 0, err.decode()
-    assert out.startswith(b"carried ")
+    assert out.startswith(b"copied ")
     await same(source, target)
 
 

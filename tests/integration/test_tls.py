@@ -232,7 +232,7 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
     [
         (["tls_certificate={0}/tls.crt"], "tls_certificate and tls_key must be set together"),
         (["tls_client_ca={0}/tests-ca.pem"], "tls_client_ca requires"),
-        (["tls_certificate={0}/none", "tls_key={0}/tls.key"], "tls_certificate names"),
+        (["tls_certificate={0}/none", "tls_key={0}/tls.key"], "tls_certificate is"),
         (["tls_certificate={0}/tls.crt", "tls_key={0}/other.key"], "cannot be used"),
         (["tls_certificate={0}/tls.crt", "tls_key={0}/tls.key", "tls_client_ca={0}/tls.key"], "tls_client_ca"),
         (["tls_principal=uid"], "use cn or dn"),

@@ -1,1 +1,1 @@
-"""One module for each API that is served; `kafka/router.py` finds them by their names."""
+"""One module per supported API; `kafka/router.py` finds them by name."""

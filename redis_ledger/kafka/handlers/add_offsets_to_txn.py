@@ -1,7 +1,7 @@
-"""AddOffsetsToTxn 0-4: announces that offsets of a group will be committed in the producer's transaction.
+"""AddOffsetsToTxn 0-4: adds a group to the producer's transaction, whose offsets will be committed.
 
-It begins the transaction if none is open.  The partitions whose offsets are committed are registered by
-TxnOffsetCommit: an offset is stored with its partition, there is no offsets topic.  2: PRODUCER_FENCED; 4: KIP-890.
+It begins the transaction if none is open.  TxnOffsetCommit registers the partitions: offsets are stored with their
+partition, because there is no offsets topic.  2: PRODUCER_FENCED; 4: KIP-890.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""AddPartitionsToTxn 0-5: registers partitions with the producer's transaction, which begins with the first of them.
+"""AddPartitionsToTxn 0-5: registers partitions with the producer's transaction; the first one begins it.
 
 0-3   one transaction, from a client     2   PRODUCER_FENCED     4, 5   many transactions, from a broker: needs
 CLUSTER_ACTION; verify_only changes nothing.  Producers of transaction.version 2 do not send it: their Produce adds
-partitions.  An unknown or forbidden partition refuses the whole request: the others get OPERATION_NOT_ATTEMPTED, as in
-Kafka.
+partitions.  If a partition is unknown or forbidden, the whole request is rejected: the others get
+OPERATION_NOT_ATTEMPTED, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""AlterClientQuotas 0-1: sets and removes quotas of users, each with its own outcome (KIP-546).
+"""AlterClientQuotas 0-1: sets and removes quotas of users, each with its own result (KIP-546).
 
 1   flexible
-They count at every door, a second or two later at other brokers.
+They apply to all interfaces, and on other brokers within two seconds.
 """
 
 from __future__ import annotations

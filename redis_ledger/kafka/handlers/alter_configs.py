@@ -1,6 +1,6 @@
-"""AlterConfigs 0-2: all configurations of a topic; those that are not named fall back to the broker's.
+"""AlterConfigs 0-2: replaces all configurations of a topic; omitted ones fall back to the broker's.
 
-1, 2: nothing new.  IncrementalAlterConfigs changes single ones.  Brokers and groups are configured at start.
+1, 2: no changes.  IncrementalAlterConfigs changes single ones.  Brokers and groups are configured at start-up.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ async def change(
     validate_only: bool,
     call: RequestContext,
 ) -> tuple[int, str | None]:
-    """Changes one resource, named so many times in the request, as `decide` says; error code and message."""
+    """Changes one resource with the result of `decide`; returns error code and message.  times: its occurrences."""
     try:
         if times > 1:
             raise InvalidRequest("The resource is named twice.")

@@ -1,7 +1,7 @@
 """AlterUserScramCredentials 0: sets and removes SCRAM credentials of users (KIP-554).
 
-The client salts and hashes the password, so it is not seen here; 4096 to 16384 iterations.  A user may be named once in
-a request, as Kafka has it.  Also PLAIN proves against what is set.
+The client salts and hashes the password, so the broker never sees it; 4096 to 16384 iterations.  A user may occur once
+in a request, as in Kafka.  PLAIN authenticates against the same credentials.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def refused(
 
 
 def _wanted(asked: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:
-    """What to keep; None to forget it.  Raises UnacceptableCredential, UnknownUser."""
+    """The credential to store; None deletes it.  Raises UnacceptableCredential, UnknownUser."""
     if isinstance(asked, ScramCredentialUpsertion):
         return check_salted(mechanism, asked.salted_password, asked.salt, asked.iterations)
     if mechanism not in known:

@@ -1,8 +1,8 @@
-"""ApiVersions 0-4: what this listener serves, from the table that routes.
+"""ApiVersions 0-4: the APIs of this listener, from the routing table.
 
-0-2   the same answer     3   the client says who it is (KIP-511); features in tagged fields     4   features from
-version 0 A version beyond these is answered in version 0 with UNSUPPORTED_VERSION and the whole list, so that any
-client can go on. transaction.version 2 is what makes Java producers use the protocol of KIP-890.
+0-2   the same response   3   client name and version (KIP-511); features in tagged fields       4   features from
+version 0 The response to a later version is in version 0 with UNSUPPORTED_VERSION and the whole list, so that any
+client can continue. With transaction.version 2, Java producers use the protocol of KIP-890.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 
 def answer(error_code: int, version: int) -> ApiVersionsResponse:
     keys = [ApiVersion(route.key, route.version_min, route.version_max) for route in routes().values()]
-    supported = FEATURES if version >= 4 else {}  # their lowest level is 0, which earlier readers do not understand
+    supported = FEATURES if version >= 4 else {}  # their lowest level is 0, which earlier clients reject
     return ApiVersionsResponse(
         error_code,
         keys,

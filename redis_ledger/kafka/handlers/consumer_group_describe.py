@@ -1,7 +1,7 @@
-"""ConsumerGroupDescribe 0-1: groups of the consumer protocol (KIP-848), what their members read, and are to read.
+"""ConsumerGroupDescribe 0-1: groups of the consumer protocol (KIP-848), with assignments and target assignments.
 
-A classic group is not there for this request; DescribeGroups tells of it.  A topic that has been deleted is left out.
-1   each member's type: all are of the consumer protocol, a group has members of one protocol only
+Classic groups are not found; DescribeGroups describes them.  Deleted topics are omitted.
+1   the type of each member: always the consumer protocol, because groups are not mixed
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def handle(request: ConsumerGroupDescribeRequest, call: RequestContext) ->
             found = await consumers.describe(group)
             read = {one[0] for member in found.members for one in (*member.assigned, *member.target)}
             if not all(call.allows(Op.DESCRIBE, Resource.TOPIC, topics.names[each]) for each in read & {*topics.names}):
-                raise TopicForbidden("The group reads topics that the caller may not describe.")
+                raise TopicForbidden("The group is subscribed to topics that the caller may not describe.")
         except LedgerError as error:
             return DescribedGroup(group_code(error), message_of(error), group)
         return DescribedGroup(

@@ -1,9 +1,9 @@
-"""ConsumerGroupHeartbeat 0-1: the one request by which a member joins, stays in, and leaves a group (KIP-848).
+"""ConsumerGroupHeartbeat 0-1: a member joins, stays in, or leaves a group (KIP-848).
 
-Epoch 0 joins, -1 leaves, -2 says that a static member will be back; any other is the epoch the member knows.  The
-answer has the partitions the member may read when they have changed, or when the request said all there is to say.
-0   a member that comes without an id is given one
-1   the client makes the id (KIP-1082), and may subscribe by a regular expression
+Epoch 0 joins, -1 leaves, -2: a static member leaves temporarily; otherwise it is the member's current epoch.  The
+response contains the assigned partitions if they have changed or the request was a full one.
+0   a member without an id gets one
+1   the client generates the id (KIP-1082) and may subscribe with a regular expression
 """
 
 from __future__ import annotations

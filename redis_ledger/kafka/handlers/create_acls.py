@@ -1,7 +1,8 @@
-"""CreateAcls 1-3: rules that count at every door, a second or two later at other brokers (KIP-11, KIP-290).
+"""CreateAcls 1-3: adds ACLs, which apply to all interfaces, and on other brokers within two seconds (KIP-11, KIP-290).
 
-1   pattern types     2   flexible     3   users as resources (refused: there are none)
-Each has its own outcome; one that is there already is no error.  Without auth_required: SECURITY_DISABLED.
+1   pattern types     2   flexible     3   users as resources (rejected: not supported)
+
+Each has its own result; an existing ACL is not an error.  Without auth_required: SECURITY_DISABLED.
 """
 
 from __future__ import annotations

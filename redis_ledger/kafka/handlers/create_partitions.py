@@ -1,8 +1,8 @@
-"""CreatePartitions 0-3: more partitions for topics.
+"""CreatePartitions 0-3: adds partitions to topics.
 
-1   errors are told before a throttle (there is none)     3   may be throttled (never)
-Assignments must name known brokers; apart from that they are only counted.  Keys may go to other partitions
-afterwards, as with Kafka.
+1   errors are sent before a throttle (there is none)     3   may be throttled (never)
+Assignments must contain known brokers; otherwise they are only counted.  Keys may map to other partitions afterwards,
+as in Kafka.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ VERSIONS = (0, 3)
 
 
 def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int, brokers: Collection[int]) -> None:
-    """partitions: the present number.  brokers: node ids.  Raises InvalidPartitions, InvalidReplicaAssignment."""
+    """partitions: the current number.  brokers: node ids.  Raises InvalidPartitions, InvalidReplicaAssignment."""
     if asked.count <= partitions:
-        raise InvalidPartitions(f"Topic {asked.name!r} has {partitions} partitions; there can only be more.")
+        raise InvalidPartitions(f"Topic {asked.name!r} has {partitions} partitions; the number can only grow.")
     if asked.count > partitions_max:
-        raise InvalidPartitions(f"A topic has at most {partitions_max} partitions here, not {asked.count}.")
+        raise InvalidPartitions(
+            f"A topic has at most {partitions_max} partitions (setting partitions_max), not {asked.count}."
+        )
     if asked.assignments is not None:
         if len(asked.assignments) != asked.count - partitions:
             raise InvalidReplicaAssignment(

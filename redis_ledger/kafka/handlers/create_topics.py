@@ -1,13 +1,14 @@
-"""CreateTopics 2-7: topics with partitions and settings.
+"""CreateTopics 2-7: creates topics with partitions and settings.
 
-2   errors have messages     4   partitions and replicas may be left to the broker (-1); taken in every version here
-5   the answer tells partitions, replicas and configurations, to who may describe these
+2   errors have messages     4   partitions and replicas default to the broker's (-1); accepted in all versions
+5   the response has partitions, replicas and configurations, with permission to describe these
 6   may be throttled (never)     7   topic ids
-Redis does the replication: any factor from 1 is accepted and reported as 1.  Assignments must name known brokers; apart
-from that they are only counted, because every broker serves every partition.  A topic that is named twice is not
-created.  The timeout has no use: a topic is complete when the request is answered.
+Redis replicates: any replication factor is accepted and reported as 1.  Assignments must contain known brokers;
+otherwise they are only counted, because every broker serves every partition.  A topic that occurs twice is not created.
+The timeout is ignored: a topic is complete when the response is sent.
 
-The first problem of a topic is answered, in Kafka's order: authorization, name, existence, configuration, partitions.
+The response has the first error of a topic, in Kafka's order: authorization, name, existence, configuration,
+partitions.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from redis_ledger.kafka.security.api_authorization import note
 
 VERSIONS = (2, 7)
 NAMED_TWICE = InvalidRequest("The topic is named twice.")
-TOPICS_MAX = 5_000  # of one request, for each is answered with all its configurations
+TOPICS_MAX = 5_000  # of one request, because the response has all configurations of each
 POLICY_VIOLATION = 44
 
 
@@ -61,33 +62,37 @@ def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> R
     settings = parse_settings((given.name, given.value) for given in asked.configs)
     if asked.assignments:
         if asked.num_partitions != -1 or asked.replication_factor != -1:
-            raise InvalidRequest("Where brokers are assigned, partitions and replication factor must be -1.")
+            raise InvalidRequest("With assigned brokers, partitions and replication factor must be -1.")
         count = _assigned(asked.assignments, brokers)
     else:
         if asked.replication_factor == 0 or asked.replication_factor < -1:
             raise InvalidReplicationFactor(f"The replication factor is {asked.replication_factor}; use 1 or more.")
         if asked.num_partitions == 0 or asked.num_partitions < -1:
-            raise InvalidPartitions(f"A topic has 1 partition or more, not {asked.num_partitions}; -1 is the default.")
+            raise InvalidPartitions(
+                f"A topic has 1 partition or more, not {asked.num_partitions}; use -1 for the default."
+            )
         count = config.num_partitions if asked.num_partitions == -1 else asked.num_partitions
     if count > config.partitions_max:
-        raise InvalidPartitions(f"A topic has at most {config.partitions_max} partitions here, not {count}.")
+        raise InvalidPartitions(
+            f"A topic has at most {config.partitions_max} partitions (setting partitions_max), not {count}."
+        )
     return RequestedTopic(count, settings)
 
 
 def _assigned(assignments: Sequence[CreatableReplicaAssignment], brokers: Collection[int]) -> int:
     if sorted(each.partition_index for each in assignments) != list(range(len(assignments))):
-        raise InvalidReplicaAssignment("Partitions are assigned by consecutive numbers from 0, each once.")
+        raise InvalidReplicaAssignment("Assigned partitions must have consecutive numbers from 0, each once.")
     for each in assignments:
         check_assignment(each.broker_ids, brokers)
     if len({len(each.broker_ids) for each in assignments}) > 1:
-        raise InvalidReplicaAssignment("All partitions must have equally many brokers.")
+        raise InvalidReplicaAssignment("All partitions must have the same number of brokers.")
     return len(assignments)
 
 
 def check_assignment(assigned: Sequence[int], brokers: Collection[int]) -> None:
     """assigned: the brokers of one partition.  Raises InvalidReplicaAssignment."""
     if not assigned or len(set(assigned)) < len(assigned):
-        raise InvalidReplicaAssignment("Every partition needs brokers, and each of them once.")
+        raise InvalidReplicaAssignment("Every partition needs brokers, each of them once.")
     if unknown := sorted(set(assigned) - set(brokers)):
         there = ", ".join(map(str, sorted(brokers)))
         raise InvalidReplicaAssignment(f"There is no broker {unknown[0]}; the brokers are {there}.")

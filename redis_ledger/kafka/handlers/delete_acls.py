@@ -1,7 +1,8 @@
-"""DeleteAcls 1-3: removes the rules that filters take, and tells which they were (KIP-11, KIP-290).
+"""DeleteAcls 1-3: removes the ACLs that match the filters, and returns them (KIP-11, KIP-290).
 
-1   pattern types     2   flexible     3   users as resources (there are none)
-A rule that several filters take is told by the first of them.  Without auth_required: SECURITY_DISABLED.
+1   pattern types     2   flexible     3   users as resources (not supported)
+
+An ACL that matches several filters is returned for the first of them.  Without auth_required: SECURITY_DISABLED.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DeleteGroups 0-3: groups without members go, with all their offsets.
+"""DeleteGroups 0-3: deletes groups without members, with all their offsets.
 
 1   throttle time     2   flexible     3   a message with each error
 """

@@ -1,7 +1,7 @@
-"""DeleteRecords 0-2: moves the log start of partitions, and trims what lies below it.
+"""DeleteRecords 0-2: advances the log start of partitions and trims the records below it.
 
--1 is the end of the log.  Records of a transaction that is still open are never trimmed, so the low watermark told may
-be below what was asked for.  It may lie inside a batch: readers are given the batch and skip.  1, 2: nothing new.
+-1 is the end of the log.  Records of an open transaction are never trimmed, so the returned low watermark may be below
+the requested offset.  It may be inside a batch: consumers get the batch and skip the records below.  1, 2: no changes.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ async def handle(request: DeleteRecordsRequest, call: RequestContext) -> DeleteR
             await note(call, "records.delete", f"{name}-{asked.partition_index}", start_offset=start)
             return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
 
-        once = {each.partition_index: each for each in topic.partitions}  # of a partition named twice the last counts
+        once = {
+            each.partition_index: each for each in topic.partitions
+        }  # if a partition occurs twice, the last entry counts
         topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, once.values())))
     return DeleteRecordsResponse(topics=topics)

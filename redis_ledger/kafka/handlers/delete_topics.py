@@ -1,8 +1,10 @@
-"""DeleteTopics 1-6: topics with all their records, offsets and subscriptions.
+"""DeleteTopics 1-6: deletes topics with all their records, offsets and subscriptions.
 
-1-5   by name; 5: errors have messages     6   by name or by id, each entry by one of them
-What is named twice, also once by name and once by id, is not deleted.  A topic is gone for every broker when this is
-answered, so the timeout has no use.  Who may not describe a topic is not told its name, nor whether it is there.
+1-5   by name; 5: errors have messages     6   by name or by id
+
+A topic that occurs twice, also once by name and once by id, is not deleted.  A topic is deleted on all brokers when the
+response is sent, so the timeout is ignored.  Without permission to describe a topic, neither its name nor its existence
+is revealed.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from redis_ledger.ledger.topic_entry import TopicEntry
 VERSIONS = (1, 6)
 
 
-NOT_YOURS = "The topic of this id may not be deleted, nor told of, by this caller."
+NOT_YOURS = "The caller may neither delete nor describe the topic with this id."
 
 
 class RequestedTopic(NamedTuple):
@@ -48,7 +50,7 @@ async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTo
                 call.check_topic(Op.DELETE, entry.name)
             shown = RequestedTopic(entry.name, bytes.fromhex(entry.id))
             if ids[entry.id] > 1:
-                raise InvalidRequest("The topic is named twice, by its name and by its id.")
+                raise InvalidRequest("The topic occurs twice, by its name and by its id.")
             call.check_topic(Op.DELETE, entry.name)
             await call.broker.topics.delete(entry.name, entry.id)
         except LedgerError as error:
@@ -71,7 +73,9 @@ async def _find(asked: RequestedTopic, call: RequestContext) -> TopicEntry | Led
         if asked.topic_id != NO_UUID:
             raise InvalidRequest("Give the topic's name or its id, not both.")
         if not call.allows(Op.DESCRIBE, Resource.TOPIC, asked.name):
-            call.check_topic(Op.DELETE, asked.name)  # before anybody can learn whether it is there
+            call.check_topic(Op.DELETE, asked.name)  # before its existence is checked
         return await catalog.get(asked.name, fresh=True)
     except LedgerError as error:
-        return error.with_traceback(None)  # with its frames the errors of a long request are hundreds of megabytes
+        return error.with_traceback(
+            None
+        )  # with tracebacks, the errors of a long request would take hundreds of megabytes

@@ -1,7 +1,8 @@
-"""DescribeAcls 1-3: the rules that a filter takes, by resource (KIP-11, KIP-290).
+"""DescribeAcls 1-3: the ACLs that match a filter, by resource (KIP-11, KIP-290).
 
-1   pattern types; MATCH finds every rule that covers the name     2   flexible     3   users as resources (none)
-Rules that are made here count at the other doors too.  Without auth_required: SECURITY_DISABLED.
+1   pattern types; MATCH finds all ACLs that cover the name     2   flexible     3   users as resources (none)
+
+ACLs apply to all interfaces.  Without auth_required: SECURITY_DISABLED.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas 0-1: the quotas of users, by name, of all others, or of all (KIP-546).
+"""DescribeClientQuotas 0-1: the quotas of a user, the default, or all (KIP-546).
 
 1   flexible
 """
@@ -29,7 +29,7 @@ async def handle(request: DescribeClientQuotasRequest, call: RequestContext) -> 
     kinds = [component.entity_type for component in request.components]
     if len(set(kinds)) != len(kinds) or any(c.match_type not in (EXACT, DEFAULT, ANY) for c in request.components):
         return DescribeClientQuotasResponse(
-            0, INVALID_REQUEST, "A type of entity is named twice, or matched by nothing known.", None
+            0, INVALID_REQUEST, "An entity type occurs twice, or its match type is unknown.", None
         )
     try:
         found = await call.broker.quotas.all()
@@ -45,7 +45,7 @@ async def handle(request: DescribeClientQuotasRequest, call: RequestContext) -> 
 
 
 def _takes(component: ComponentData, principal: str) -> bool:
-    """Client ids and addresses have no quotas, so who asks for theirs finds nothing."""
+    """Whether the filter matches the principal; client ids and addresses have no quotas."""
     if component.entity_type != USER:
         return False
     if component.match_type == ANY:

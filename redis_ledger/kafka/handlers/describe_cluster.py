@@ -1,7 +1,8 @@
 """DescribeCluster 0-2: the live brokers.
 
-1   the kind of endpoint: there are only brokers, so asking for controllers is a mismatch     2   fenced brokers (none)
-The controller is the live broker of the lowest id; it has no other part than to be named.
+1   endpoint type: brokers only, controllers are a mismatch     2   fenced brokers (none)
+
+The reported controller is the live broker with the lowest id; it has no special role.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ async def handle(request: DescribeClusterRequest, call: RequestContext) -> Descr
     members = call.broker.live_brokers
     if request.endpoint_type != BROKERS:
         code = MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE
-        return DescribeClusterResponse(0, code, "There are only brokers here.", request.endpoint_type)
+        return DescribeClusterResponse(0, code, "This cluster has brokers only, no controllers.", request.endpoint_type)
     nodes = members.nodes(call.peer.listener)
     return DescribeClusterResponse(
         cluster_id=members.cluster_id,

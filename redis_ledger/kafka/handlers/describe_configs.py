@@ -1,9 +1,9 @@
 """DescribeConfigs 1-4: configurations of topics, brokers and groups under Kafka's names.
 
 1   sources and synonyms     3   types and documentation     4   flexible
-A topic tells its own settings, those it has from the broker, and constants where admin tools look for them.  A broker
-tells its settings read-only (they are given at start), and only its own; without an id it tells the dynamic defaults of
-all brokers, which are none.  A group tells the times of the consumer protocol.  Names that do not exist are left out.
+Topics have their own settings, those of the broker, and constants that admin tools expect.  A broker describes only its
+own settings, which are read-only; without an id the dynamic defaults of all brokers are described, which are empty.
+Groups have the times of the consumer protocol.  Unknown names are omitted.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ async def handle(request: DescribeConfigsRequest, call: RequestContext) -> Descr
     async def describe(asked: DescribeConfigsResource) -> DescribeConfigsResult:
         try:
             if len(resources) > RESOURCES_MAX:
-                raise InvalidRequest(f"At most {RESOURCES_MAX} resources are described by one request.")
+                raise InvalidRequest(f"At most {RESOURCES_MAX} resources can be described by one request.")
             check(Op.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name, call)
             found = await _of(asked, call)
         except LedgerError as error:
             code, message = code_of(error), message_of(error)
             return DescribeConfigsResult(code, message, asked.resource_type, asked.resource_name)
-        if asked.configuration_keys:  # an empty list asks for all, as null does
+        if asked.configuration_keys:  # an empty list means all, like null
             keys = set(asked.configuration_keys)
             found = [each for each in found if each.name in keys]
         shown = [_shown(each, request) for each in found]
         return DescribeConfigsResult(NONE, None, asked.resource_type, asked.resource_name, shown)
 
-    # One that is named again and again is answered once: a small request must not ask for a huge answer.
+    # Duplicates are answered once: a small request must not cause a huge response.
     resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
     return DescribeConfigsResponse(results=await few_at_once(describe, resources.values()))
 
@@ -70,13 +70,15 @@ async def _of(asked: DescribeConfigsResource, call: RequestContext) -> list[Desc
         if not name:
             return []
         if name != str(call.broker.live_brokers.node_id):
-            raise InvalidRequest(f"This is broker {call.broker.live_brokers.node_id}; ask broker {name[:20]!r} itself.")
+            raise InvalidRequest(
+                f"This is broker {call.broker.live_brokers.node_id}; send the request to broker {name[:20]!r}."
+            )
         return configs.of_broker()
     if asked.resource_type == GROUP:
         if not name:
             raise InvalidRequest("The group has no name.")
         return configs.of_group()
-    raise InvalidRequest(f"There is no configuration of {kind_name(asked.resource_type)} here.")
+    raise InvalidRequest(f"Configurations of {kind_name(asked.resource_type)} are not supported.")
 
 
 def kind_name(kind: int) -> str:

@@ -1,9 +1,10 @@
-"""DescribeGroups 0-6: classic groups with their members, and what each was assigned.
+"""DescribeGroups 0-6: classic groups with their members and assignments.
 
 1   throttle time     3   authorized operations     4   group.instance.id     5   flexible
-A group that is named twice is told once.
-6   a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
-A group of the new protocol is not there for this request; ConsumerGroupDescribe tells of it.
+A group that occurs twice is returned once.
+6   an unknown group is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
+
+Groups of the consumer protocol are not found; ConsumerGroupDescribe describes them.
 """
 
 from __future__ import annotations

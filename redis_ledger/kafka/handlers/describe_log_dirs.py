@@ -1,7 +1,8 @@
-"""DescribeLogDirs 1-5: how many bytes partitions hold, in the one directory "redis".
+"""DescribeLogDirs 1-5: sizes of partitions, in the single directory "redis".
 
-1-2   the same     3   a top-level error     4   size of the volume: not known here, -1     5   cordoned: never
-A broker tells the partitions whose leader it is in Metadata, so that a tool which asks all brokers counts each once.
+1-2   the same     3   a top-level error     4   size of the volume: unknown, -1     5   cordoned: never
+A broker returns the partitions that it leads according to Metadata, so that a tool that queries all brokers counts each
+once.
 """
 
 from __future__ import annotations
@@ -50,4 +51,4 @@ async def _size(topic: str, number: int, call: RequestContext) -> int | None:
     try:
         return (await call.broker.topics.head(topic, number)).bytes
     except (UnknownTopic, UnknownPartition):
-        return None  # what a directory does not hold is not told of it
+        return None  # omit partitions that do not exist

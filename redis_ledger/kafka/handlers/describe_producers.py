@@ -1,6 +1,6 @@
-"""DescribeProducers 0: who writes to partitions, and since which offset their transactions are open (KIP-664).
+"""DescribeProducers 0: producers of partitions, and the first offsets of their open transactions (KIP-664).
 
-Every kind of producer is told, transactions of REST clients too.  Coordinators have no epoch here: always 0.
+Includes all producers, also transactions of REST clients.  Coordinators have no epoch: always 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IS_READ = True
 
 async def handle(request: DescribeProducersRequest, call: RequestContext) -> DescribeProducersResponse:
     topics = []
-    # Each partition once, however often it is named: a small request must not ask for a huge answer.
+    # Duplicates are answered once: a small request must not cause a huge response.
     asked: dict[str, dict[int, None]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))

@@ -1,7 +1,7 @@
-"""DescribeTopicPartitions 0: topics in the order of their names, so many partitions at a time (KIP-966).
+"""DescribeTopicPartitions 0: topics ordered by name, a limited number of partitions per response (KIP-966).
 
-The answer stops at the limit of partitions, the client's or ours, and its cursor says where to go on.  Topics before
-the cursor are passed over.  No topics named: all.  Replicas are told as Metadata does.
+The response ends at the limit of the client or the broker; its cursor is the next position.  Topics before the cursor
+are skipped.  An empty list means all topics.  Replicas are as in Metadata.
 """
 
 from __future__ import annotations

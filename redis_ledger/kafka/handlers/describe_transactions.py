@@ -1,7 +1,7 @@
-"""DescribeTransactions 0: where the transaction of a transactional id stands, and which partitions it has touched.
+"""DescribeTransactions 0: the state and partitions of the transaction of a transactional id.
 
-A transaction of REST or the SDK is found by its own id, like 3-17.  Offsets of a group that were committed in it are
-shown as the partitions they belong to.
+A transaction of REST or the SDK is found by its own id, such as 3-17.  Offset commits of a group are returned as the
+partitions of the offsets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IS_READ = True
 
 
 async def handle(request: DescribeTransactionsRequest, call: RequestContext) -> DescribeTransactionsResponse:
-    # An id that is named twice is told once.
+    # A duplicate id is returned once.
     names = dict.fromkeys(request.transactional_ids)
     return DescribeTransactionsResponse(0, await few_at_once(lambda name: _one(name, call), names))
 

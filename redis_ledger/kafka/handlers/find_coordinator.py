@@ -1,10 +1,11 @@
-"""FindCoordinator 0-6: where the members of a group go, and the producers of a transactional id.
+"""FindCoordinator 0-6: the coordinator of a group or a transactional id.
 
 1   key type: 0 group, 1 transactional id; throttle time, a message     3   flexible     4   many keys (KIP-699)
-5   TRANSACTION_ABORTABLE exists (KIP-890)     6   key type 2, of share groups, which are not served: INVALID_REQUEST
-A group is at the broker that owns it, as long as that lives, else at the one its name falls to; asking for one makes
-the internal topic that Kafka's tools look for.  Transactions are any broker's; an id falls to one, so that its requests
-meet in one memory.  COORDINATOR_NOT_AVAILABLE: no broker that lives has a Kafka listener, or Redis cannot be asked.
+5   TRANSACTION_ABORTABLE exists (KIP-890)     6   key type 2, share groups, not supported: INVALID_REQUEST
+The coordinator of a group is its live owner, else the broker that its name hashes to; a request for a group creates the
+internal topic that Kafka's tools expect.  Any broker can coordinate any transaction; an id hashes to one broker, so
+that its requests share one cache.  COORDINATOR_NOT_AVAILABLE: no live broker has a Kafka listener, or Redis is
+unavailable.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ async def handle(request: FindCoordinatorRequest, call: RequestContext) -> FindC
 async def find(members: LiveBrokers, key_type: int, key: str, listener: str) -> Node:
     """Raises InvalidRequest, InvalidGroup, CoordinatorNotFound."""
     if key_type not in (GROUP, TRANSACTION):
-        raise InvalidRequest(f"There are no coordinators of the type {key_type} here.")
+        raise InvalidRequest(f"Coordinators of type {key_type} are not supported.")
     node = members.assigned(key) if key_type == TRANSACTION else await members.coordinator(check_group(key))
     if node is None:
-        raise CoordinatorNotFound("No broker that lives has a Kafka listener.")
+        raise CoordinatorNotFound("No live broker has a Kafka listener.")
     told = next((each for each in members.nodes(listener) if each.id == node.id), None)
     if told is None:
         raise CoordinatorNotFound(f"The coordinator, broker {node.id}, has no listener {listener}.")

@@ -1,6 +1,6 @@
-"""Heartbeat 0-4: a member lives; REBALANCE_IN_PROGRESS tells it to join again.
+"""Heartbeat 0-4: extends the session of a member; at REBALANCE_IN_PROGRESS it must rejoin.
 
-1   throttle time     3   group.instance.id: another member under it fences this one (KIP-345)     4   flexible
+1   throttle time     3   group.instance.id: a new member with the same one fences this one (KIP-345)     4   flexible
 """
 
 from __future__ import annotations

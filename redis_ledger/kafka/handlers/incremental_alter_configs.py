@@ -1,7 +1,7 @@
-"""IncrementalAlterConfigs 0-1: single configurations of a topic: set, take away, add to a list, take from a list.
+"""IncrementalAlterConfigs 0-1: changes single configurations of a topic: set, delete, append, subtract.
 
-1   flexible.  All changes of a topic are made together, or none.  The only lists there are cannot become any other, so
-adding and taking are accepted where they change nothing.
+1   flexible.  The changes of a topic are applied all or none.  The only list settings are constants, so append and
+subtract are accepted if they change nothing.
 """
 
 from __future__ import annotations

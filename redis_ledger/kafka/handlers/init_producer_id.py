@@ -3,11 +3,11 @@
 Without a transactional id: a new producer id.  With one: the same producer id with the next epoch, which fences the
 previous producer.  Its open transaction is aborted and completed before the response, so that clients do not see
 CONCURRENT_TRANSACTIONS.
-3   the request may name the producer's identity (KIP-360).  For a known transactional id it must be the current one, or
-    the one before it if the request is a repetition; any other identity is fenced.  A new transactional id gets a fresh
-    producer id whatever the request names, and so does a request without a transactional id.
+3   the request may contain the producer's identity (KIP-360).  For a known transactional id it must be the current one,
+    or the previous one if the request is a repetition; any other identity is fenced.  For a new transactional id, or
+    without one, it is ignored and a new producer id is returned.
 4   PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
-5   transaction.version 2 (KIP-890); two-phase commit of version 6 is not served
+5   transaction.version 2 (KIP-890); two-phase commit of version 6 is not supported
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ async def handle(request: InitProducerIdRequest, call: RequestContext) -> InitPr
 
 
 def _code(error: LedgerError, request: InitProducerIdRequest, version: int) -> int:
-    """Without a transactional id there is no coordinator to look for: at COORDINATOR_NOT_AVAILABLE Java would send a
+    """Maps errors.  Without a transactional id there is no coordinator: at COORDINATOR_NOT_AVAILABLE Java would send a
     FindCoordinator with a null key, which it cannot encode."""
     if request.transactional_id is None:
         return coordinator_code(error)
@@ -44,7 +44,8 @@ def _code(error: LedgerError, request: InitProducerIdRequest, version: int) -> i
 
 
 def _check(transactional_id: str | None, call: RequestContext) -> None:
-    """Without an id: to write to any topic is enough (KIP-679).  Raises TransactionForbidden, ClusterForbidden."""
+    """Without a transactional id, WRITE on any topic is sufficient (KIP-679).  Raises TransactionForbidden,
+    ClusterForbidden."""
     if transactional_id is not None:
         call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
     elif not call.allows_cluster(Op.IDEMPOTENT_WRITE):

@@ -1,10 +1,10 @@
-"""JoinGroup 0-9: a client wants to be a member; the answer waits until a generation begins that it is part of.
+"""JoinGroup 0-9: a client joins a classic group; the response is sent when its generation begins.
 
 0     the session timeout is the rebalance timeout too     1   a rebalance timeout     2   throttle time
-4     who comes without an id is given one and told to come again (MEMBER_ID_REQUIRED, KIP-394)
-5     group.instance.id: who comes back under it takes its old place (KIP-345)     6   flexible
-7     protocol type, and null for a protocol that was not chosen     8   a reason, which is not kept (KIP-800)
-9     a leader that came back is told to skip the assignment (KIP-814); before, that another one leads
+4     a member without an id gets one and must join again with it (MEMBER_ID_REQUIRED, KIP-394)
+5     group.instance.id: a static member rejoins with its assignment (KIP-345)     6   flexible
+7     protocol type, and null for a protocol that was not chosen     8   a reason, which is ignored (KIP-800)
+9     a static leader that rejoins skips the assignment (KIP-814); before, the response names another leader
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""LeaveGroup 0-5: members go, and the others rebalance at once.
+"""LeaveGroup 0-5: removes members; the others rebalance immediately.
 
-0-2   one member, whose error is the answer's     1   throttle time
-3     many, each with an error of its own; an administrator names a static member by its instance alone (KIP-345)
-4     flexible     5   a reason, which is not kept (KIP-800)
+0-2   one member, with a top-level error     1   throttle time
+3     several members, each with its own error; administrators identify static members by instance id (KIP-345)
+4     flexible     5   a reason, which is ignored (KIP-800)
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """ListOffsets 1-10: the offset for a timestamp, or a named offset.
 
--1  end: for committed readers the last stable offset (isolation from 2 on)
+-1  end: with read_committed the last stable offset (isolation from 2 on)
 -2  log start                               -4  the first offset that is not in Parquet, or the log start (8)
 -3  the record with the newest timestamp (7)   -5  the last offset that is in Parquet, if there is any (9)
-A timestamp finds the first record, in offset order, with it or a later one: a binary search of the log, then one batch
-is decoded and charged as bytes read.  A partition that is named twice is refused, as in Kafka.
-4: leader epochs; 10: a timeout for tiered reads, which is ignored.
+A timestamp finds the first record, in offset order, with an equal or later timestamp: a binary search of the log, then
+one batch is decoded and charged as bytes read.  A partition that occurs twice is rejected, as in Kafka.  4: leader
+epochs; 10: a timeout for tiered reads, which is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ_COMMITTED = 1
 UNSUPPORTED_VERSION = 35
 NEWEST_FROM, LOCAL_FROM, TIERED_FROM = 7, 8, 9
 IS_READ = True
-AT_ONCE = 4  # lookups of one request: one by time decodes a batch
+AT_ONCE = 4  # concurrent lookups of one request; a lookup by time decodes a batch
 
 
 async def handle(request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
@@ -88,6 +88,6 @@ async def _one(
 async def _by_time(
     partition: Partition, timestamp_ms: int | None, committed: bool, call: RequestContext
 ) -> offsets_for_times.TimestampOffset | None:
-    """As offsets_for_times.find.  Decoded bytes are charged to the caller's quota."""
+    """Looks up an offset as offsets_for_times.find does.  Decoded bytes are charged to the caller's quota."""
     with call.broker.partition_fetch.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
         return await offsets_for_times.find(partition, timestamp_ms, committed, budget)

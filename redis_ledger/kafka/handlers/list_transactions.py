@@ -1,8 +1,8 @@
-"""ListTransactions 0-2: transactional ids and where their transactions stand; transactions of REST and the SDK under
+"""ListTransactions 0-2: transactional ids and the states of their transactions; transactions of REST and the SDK have
 their own id.
 
-Each broker tells those that FindCoordinator sends to it, so that asking all brokers names each once.
-1   only those that have been open for longer      2   only ids that match a pattern
+Each broker returns those of which FindCoordinator names it as coordinator, so that each is listed by one broker.
+1   filter: open for at least a duration      2   filter: ids that match a pattern
 """
 
 from __future__ import annotations

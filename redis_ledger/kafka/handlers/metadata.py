@@ -1,12 +1,13 @@
-"""Metadata 0-13: brokers, and for each topic its partitions with the broker a client is sent to.
+"""Metadata 0-13: brokers, and for each topic its partitions with their leaders.
 
-0     an empty list of topics asks for all; from 1 on null does      4   the client says whether a topic may be created
+0     an empty list of topics means all; from 1 on null      4   whether topics may be created
 5     offline replicas     7   leader epochs      8-10   authorized operations, of the cluster as well
-10    topic ids in answers, 12 in requests       13   a top-level error
-Of all topics those are told that the caller may describe; what it may not describe might as well not be there.  To make
-a topic takes CREATE on it or on the cluster; one request makes MADE_MAX topics at most.
-Any broker serves any partition; the leaders named here spread clients over the live ones.  A partition's replicas are
-its leader alone: copies are Redis's business.
+10    topic ids in responses, 12 in requests       13   a top-level error
+Topics that the caller may not describe are treated as absent.  Creating a topic requires CREATE on it or on the
+cluster; one request creates at most MADE_MAX topics.
+
+Any broker serves any partition; the leaders distribute clients over the live brokers.  The only replica of a partition
+is its leader, because Redis replicates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (0, 13)
 NULL_NAMES_FROM = 12
-MADE_MAX = 100  # topics that one request makes; clients ask again for those that are not there yet
+MADE_MAX = 100  # topics that one request creates; clients repeat the request for the others
 
 
 async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResponse:
@@ -41,7 +42,7 @@ async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResp
             _shown(each, request, call) for each in entries if call.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
         ]
     else:
-        wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
+        wanted = {(each.topic_id, each.name): each for each in request.topics}  # a duplicate topic is returned once
         names = [name for id, name in wanted if id == NO_UUID and name is not None]
         places = await PartitionLookup(call.broker.catalog).expect(names, (id for id, _ in wanted if id != NO_UUID))
         makes = _Makes(request, call)
@@ -62,13 +63,13 @@ async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResp
 
 
 class _Makes:
-    """Topics that one request makes: MADE_MAX at most."""
+    """Limits the topics that one request creates to MADE_MAX."""
 
     def __init__(self, request: MetadataRequest, call: RequestContext) -> None:
         self._left = MADE_MAX if request.allow_auto_topic_creation and call.broker.config.auto_create_topics else 0
 
     def one_more(self) -> bool:
-        """Whether another one may be made; counts it."""
+        """Whether another topic may be created; counts it."""
         self._left -= 1
         return self._left >= 0
 

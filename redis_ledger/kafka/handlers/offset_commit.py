@@ -1,10 +1,10 @@
-"""OffsetCommit 2-10: a group's offsets, for good.
+"""OffsetCommit 2-10: commits offsets of a group.
 
-Any offset is taken, backward and beyond the log's end too, with its leader epoch and metadata; the last commit counts.
-Each partition has its own outcome; a group, member or generation that is refused refuses all.
-2-4   with a retention of their own, which is not kept: offsets live as long as the group, then offsets_retention_ms
-5     without it    6   leader epoch    7   group.instance.id    8   flexible
-9     members of the new protocol commit with their epoch (KIP-848); GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH exist
+Any offset is accepted, also earlier ones and beyond the end of the log, with leader epoch and metadata; the last commit
+counts.  Each partition has its own result; an invalid group, member or generation rejects the whole request.
+2-4   a retention time, which is ignored: offsets are stored while the group exists, then for offsets_retention_ms
+5     no retention time    6   leader epoch    7   group.instance.id    8   flexible
+9     members of the consumer protocol commit with their epoch (KIP-848); GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH
 10    topics by id
 """
 
@@ -51,7 +51,7 @@ def refused(request: OffsetCommitRequest, call: RequestContext, error: LedgerErr
 
 
 def code_for(error: LedgerError, version: int) -> int:
-    """What a version knows of it."""
+    """The error code of a version."""
     if version < EPOCHS_FROM and isinstance(error, GroupNotFound):
         return IllegalGeneration.kafka_code
     if version < EPOCHS_FROM and isinstance(error, StaleMember):

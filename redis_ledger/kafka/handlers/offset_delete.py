@@ -1,8 +1,8 @@
-"""OffsetDelete 0: forgets what a group has committed on some partitions, with what is pending there in transactions.
+"""OffsetDelete 0: deletes committed and pending transactional offsets of a group for some partitions.
 
-A topic that a member is subscribed to is refused, GROUP_SUBSCRIBED_TO_TOPIC; what a member says in a way that cannot be
-read counts as all topics.  A group with members that are no consumers is refused as a whole.  A partition without an
-offset is no error, one that does not exist is.
+Topics with subscribed members are rejected with GROUP_SUBSCRIBED_TO_TOPIC; a subscription that cannot be decoded counts
+as all topics.  A group whose members are not consumers is rejected as a whole.  A partition without an offset is not an
+error, an unknown partition is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def handle(request: OffsetDeleteRequest, call: RequestContext) -> OffsetDe
 
 
 async def subscribed_by(group: str, call: RequestContext) -> set[str] | None:
-    """Topics that members of the group want; None when they cannot be told, so that any may be among them."""
+    """The topics to which members of the group are subscribed; None if that is unknown: then any topic may be."""
     try:
         found = await call.broker.groups.describe(group)
     except GroupNotFound:
@@ -76,7 +76,7 @@ async def subscribed_by(group: str, call: RequestContext) -> set[str] | None:
 
 
 async def subscribed_by_consumers(group: str, call: RequestContext) -> set[str]:
-    """Of the new protocol (KIP-848).  What a member wants by an expression is what the group reads because of it."""
+    """The same for the consumer protocol (KIP-848), including topics that match a regular expression."""
     found = await call.broker.consumer_groups.describe(group)
     names = {name for member in found.members for name in member.names}
     for topic_id in {topic_id for member in found.members for topic_id, _ in member.target}:

@@ -3,9 +3,9 @@
 A partition without a committed offset, or that does not exist, has offset -1 and no error.  A fetch fences
 commits of earlier generations in all requested partitions.
 2   error of the whole group; a null list of topics    5   leader epoch    6   flexible    7   require_stable (KIP-447)
-8   many groups at once    9   members of the new protocol say their epoch (KIP-848)    10   topics by id
-require_stable: a partition with a commit in an open transaction is answered UNSTABLE_OFFSET_COMMIT; a transaction that
-is decided is completed first, so that clients do not wait for it.
+8   several groups    9   member epochs of the consumer protocol (KIP-848)    10   topics by id
+require_stable: a partition with a commit in an open transaction gets UNSTABLE_OFFSET_COMMIT; decided transactions are
+completed first, so that clients do not wait for them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GROUP_ERROR_FROM, GROUPS_FROM, IDS_FROM = 2, 8, 10
 async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFetchResponse:
     if call.version >= GROUPS_FROM:
         return OffsetFetchResponse(groups=await groups(request, call))
-    topics: Any = request.topics  # with the members that topics of a group have
+    topics: Any = request.topics  # with the fields of group topics
     only = OffsetFetchRequestGroup(request.group_id, topics=topics)
     answer = await one_group(only, request.require_stable, call)
     told = [OffsetFetchResponseTopic(topic.name, [older(p) for p in topic.partitions]) for topic in answer.topics]
@@ -50,7 +50,7 @@ async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFet
 
 
 async def groups(request: OffsetFetchRequest, call: RequestContext) -> list[OffsetFetchResponseGroup]:
-    """A group that is named twice is refused the second time: what is answered cannot be more than what is stored."""
+    """Duplicate groups are rejected: the response must not be larger than the stored data."""
     first = {group.group_id: group for group in reversed(request.groups)}
 
     async def answered(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
@@ -81,9 +81,9 @@ async def one_group(
 async def these_topics(
     group: str, topics: Sequence[Any], fence: int, require_stable: bool, call: RequestContext
 ) -> list[OffsetFetchResponseTopics]:
-    """A partition that is named twice is refused the second time."""
+    """Duplicate partitions are rejected."""
     by_id = call.version >= IDS_FROM
-    slots: dict[tuple[str, int], OffsetFetchResponsePartitions] = {}  # of each partition that is asked for
+    slots: dict[tuple[str, int], OffsetFetchResponsePartitions] = {}  # of each requested partition
     answer = []
     for topic, name in zip(topics, await topic_names(topics, call, by_id), strict=True):
         answer.append(OffsetFetchResponseTopics(topic.name, topic.topic_id if by_id else NO_UUID, []))
@@ -113,7 +113,7 @@ async def all_topics(
             continue
         try:
             entry = await call.broker.catalog.get(name)
-        except UnknownTopic:  # deleted just now, and its offsets with it
+        except UnknownTopic:  # just deleted, with its offsets
             continue
         slots = [fill(OffsetFetchResponsePartitions(each.partition), each, require_stable) for each in stored]
         answer.append(OffsetFetchResponseTopics(name, bytes.fromhex(entry.id), slots))
@@ -123,8 +123,9 @@ async def all_topics(
 def fill(
     slot: OffsetFetchResponsePartitions, stored: StoredOffset, require_stable: bool
 ) -> OffsetFetchResponsePartitions:
-    """Raises Unavailable if the offset cannot be read now.  As the error of one partition Java's consumer throws it
-    out of poll(); as the error of the group, the consumer repeats the request."""
+    """Raises Unavailable if the offset cannot be read now.  At an error of a partition, Java's poll() throws; at an
+    error
+        of the group, the consumer repeats the request."""
     slot.committed_offset, slot.committed_leader_epoch, slot.metadata = -1, -1, ""
     if isinstance(stored.error, Unavailable):
         raise stored.error

@@ -1,8 +1,9 @@
-"""OffsetForLeaderEpoch 2-4: where a leader epoch of a partition ended.
+"""OffsetForLeaderEpoch 2-4: the end offset of a leader epoch.
 
-2   the client says which epoch it takes for the present one     3   replica id (no replica asks)     4   flexible
-The present epoch ends at the end of the log.  Of others no history is kept, so they are undefined (-1): the client then
-resets by its own policy.
+2   the current epoch known to the client     3   replica id (unused)     4   flexible
+
+The current epoch ends at the end of the log.  Earlier epochs are not stored, so their end is undefined (-1), and the
+client applies its reset policy.
 """
 
 from __future__ import annotations
@@ -42,6 +43,6 @@ async def handle(request: OffsetForLeaderEpochRequest, call: RequestContext) -> 
                 return EpochEndOffset(refused, asked.partition)
             return EpochEndOffset(NONE, asked.partition, head.leader_epoch, head.end_offset)
 
-        once = {each.partition: each for each in topic.partitions}  # a partition named twice is told once
+        once = {each.partition: each for each in topic.partitions}  # a duplicate partition is returned once
         topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, once.values())))
     return OffsetForLeaderEpochResponse(topics=topics)

@@ -2,10 +2,10 @@
 
 3     record batches of version 2 only     5   log start offset: only with UNKNOWN_PRODUCER_ID, where the Java
 client needs it; else -1     7   zstd     8   errors by record (never)
-10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
+10    a new leader (never: any broker serves any partition)       12   a transactional batch adds its
 partition to the transaction by itself (KIP-890)     13   topics by id
 One batch per partition.  acks 1 and -1 are the same: the response is sent when the configured durability is reached.
-With acks 0 there is no response, and a refused batch closes the connection, as in Kafka.  A broker that shuts down
+With acks 0 there is no response, and a rejected batch closes the connection, as in Kafka.  A broker that shuts down
 answers NOT_LEADER_OR_FOLLOWER, so that clients refresh their metadata and reconnect in time.
 """
 
@@ -54,7 +54,7 @@ NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
 
 
 class PendingProduce:
-    """A response that is complete when the last of its batches is appended or refused."""
+    """A response that is complete when all its batches are appended or rejected."""
 
     __slots__ = ("_answer", "_catalog", "_left", "_silent", "future")
 
@@ -83,7 +83,7 @@ class PendingProduce:
         if not self._silent:
             self.future.set_result(self._answer)
         elif any(slot.error_code for topic in self._answer.responses for slot in topic.partition_responses):
-            self.future.set_exception(InvalidRequest("A batch sent with acks 0 was refused."))
+            self.future.set_exception(InvalidRequest("A batch sent with acks 0 was rejected."))
         else:
             self.future.set_result(None)
 
@@ -153,7 +153,7 @@ async def _append(
     if topic == OFFSETS_TOPIC:
         raise InvalidTopicName(f"{topic!r} is an internal topic; commit offsets with OffsetCommit.")
     if not data.records:
-        raise InvalidRecord("A partition was sent without a record batch.")
+        raise InvalidRecord("A partition has no record batch.")
     partition: Partition | None = catalog.opened(topic, data.index)
     if partition is None:
         partition = await places.get(topic, data.index)

@@ -1,8 +1,9 @@
-"""SaslAuthenticate 0-2: one token of a login; the connection has the user's name when the last one is answered.
+"""SaslAuthenticate 0-2: one token of a SASL exchange; after the last one the connection is authenticated.
 
-1   how long the session lasts: as long as the connection, 0     2   flexible
-Unknown users and wrong passwords are told alike.  A login that failed closes the connection, once that is answered.
-Without a handshake, or when logged in: ILLEGAL_SASL_STATE.
+1   lifetime of the session: 0, as long as the connection     2   flexible
+
+Unknown users and wrong passwords get the same error.  After the response, a failed login closes the connection.
+Without a handshake, or if already authenticated: ILLEGAL_SASL_STATE.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ VERSIONS = (0, 2)
 async def handle(request: SaslAuthenticateRequest, call: RequestContext) -> SaslAuthenticateResponse:
     login = call.peer.sasl
     if not isinstance(login, Login):
-        return SaslAuthenticateResponse(ILLEGAL_SASL_STATE, "The SASL handshake comes first, and each login once.")
+        return SaslAuthenticateResponse(
+            ILLEGAL_SASL_STATE, "SaslHandshake must come first, and a connection authenticates once."
+        )
     try:
         return SaslAuthenticateResponse(NONE, None, await step(login, request.auth_bytes, call.peer))
     except LedgerError as error:

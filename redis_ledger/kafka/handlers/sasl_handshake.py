@@ -1,9 +1,9 @@
-"""SaslHandshake 0-1: the mechanism a client will log in with.
+"""SaslHandshake 0-1: the SASL mechanism of the login.
 
 0   tokens follow as bare frames     1   in SaslAuthenticate requests
-PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users; PLAIN takes API tokens too.  PLAIN sends a password
-readable: only where the network is trusted or encrypted.  Without auth_required, when logged in or twice:
-ILLEGAL_SASL_STATE.  Who has shown a client certificate may log in as well, and is then who it logs in as.
+PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 use the same credentials; PLAIN accepts API tokens too.  PLAIN sends passwords in
+clear text: use it only with TLS or on trusted networks.  Without auth_required, if repeated or already authenticated:
+ILLEGAL_SASL_STATE.  A login takes precedence over a client certificate.
 """
 
 from __future__ import annotations

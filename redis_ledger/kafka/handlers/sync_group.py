@@ -1,7 +1,7 @@
-"""SyncGroup 0-5: a member asks for its assignment, and the leader brings those of all; the others wait for it.
+"""SyncGroup 0-5: the leader sends all assignments; the other members wait for theirs.
 
 1   throttle time     3   group.instance.id (KIP-345)     4   flexible
-5   the client names protocol type and protocol, which have to be the group's (KIP-559)
+5   protocol type and protocol, which must be those of the group (KIP-559)
 """
 
 from __future__ import annotations

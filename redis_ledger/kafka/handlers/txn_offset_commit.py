@@ -1,7 +1,7 @@
 """TxnOffsetCommit 0-6: commits a group's offsets in the producer's transaction.
 
-The partitions become participants of the transaction here, under the group's name: the end of the transaction applies
-the offsets or drops them.
+It registers the partitions with the transaction under the group's name; the end of the transaction applies or drops the
+offsets.
 0-2   any owner of the transaction may commit    2   leader epoch    3   member and generation are checked (KIP-447)
 4     TRANSACTION_ABORTABLE exists    5   no AddOffsetsToTxn before it: this begins the transaction (KIP-890)
 6     topics by id
@@ -82,7 +82,7 @@ def code_for(error: LedgerError, version: int) -> int:
     if isinstance(error, TransactionEnded | InvalidTxnStatus) and version >= ABORTABLE_FROM:
         return TRANSACTION_ABORTABLE
     if isinstance(error, StaleMember):
-        return IllegalGeneration.kafka_code  # at which producers abort
+        return IllegalGeneration.kafka_code  # producers abort at this code
     if isinstance(error, Unavailable) and version < LOADING_FROM:
         return COORDINATOR_NOT_AVAILABLE
     return coordinator_code(error) if isinstance(error, Unavailable) else fenced_code(error, False)

@@ -1,8 +1,8 @@
-"""WriteTxnMarkers 1-2: how an administrator aborts a transaction that hangs (Admin.abortTransaction, KIP-664).
+"""WriteTxnMarkers 1-2: aborts a hanging transaction (Admin.abortTransaction, KIP-664).
 
-The transaction that the producer has open on the partition is aborted as a whole, through its coordinator; one that no
-coordinator knows is ended on that partition alone.  A commit is refused: only the coordinator's decision commits.
-Nothing open: nothing to do, and no error.  2: transaction version.
+The open transaction of the producer on the partition is aborted completely, through its coordinator; if no coordinator
+has it, it is ended on that partition only.  A commit is rejected: only the coordinator commits.  Without an open
+transaction the request succeeds.  2: transaction version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INVALID_TXN_STATE = 48
 
 
 async def handle(request: WriteTxnMarkersRequest, call: RequestContext) -> WriteTxnMarkersResponse:
-    results, codes, pace = [], dict[Hashable, int](), Pace()  # codes: what is named again is done once
+    results, codes, pace = [], dict[Hashable, int](), Pace()  # codes: duplicates are processed once
     for marker in request.markers:
         who, topics = (marker.producer_id, marker.producer_epoch, marker.transaction_result), []
         for topic in marker.topics:

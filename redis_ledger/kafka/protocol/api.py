@@ -1,4 +1,4 @@
-"""One API as a row of the table, and the two ways in which a request may ask for what the codec does not speak."""
+"""APIs of the protocol, and the errors for unknown APIs and versions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 
 class Api(NamedTuple):
-    """Versions are inclusive.  flexible_from: the first flexible version, above version_max if there is none.
-    module: the message's module without its `_request` or `_response`."""
+    """An API.  Versions are inclusive.  flexible_from: the first flexible version, above version_max if there is none.
+    module: the message's module without `_request` or `_response`."""
 
     key: int
     name: str
@@ -18,7 +18,7 @@ class Api(NamedTuple):
 
 
 class UnknownRequest(Exception):
-    """The header can be decoded, but the layout of the body is unknown."""
+    """The header is valid, but the layout of the body is unknown."""
 
     def __init__(self, detail: str, api_key: int, version: int, correlation_id: int, client_id: str | None) -> None:
         super().__init__(detail)
@@ -26,8 +26,9 @@ class UnknownRequest(Exception):
 
 
 class UnknownApi(UnknownRequest):
-    """No API of the table has this key.  Kafka closes the connection."""
+    """The API key is unknown.  Closes the connection, as in Kafka."""
 
 
 class UnknownVersion(UnknownRequest):
-    """The API has no such version.  Kafka closes the connection, but answers ApiVersions in version 0 with error 35."""
+    """The API version is unknown.  Closes the connection, as in Kafka; ApiVersions responds in version 0 with error
+    35."""

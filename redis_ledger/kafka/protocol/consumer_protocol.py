@@ -1,9 +1,9 @@
-"""The metadata of a classic group's member, which JoinGroup carries: the topics that the member subscribes to.
+"""The metadata of a classic group's member in JoinGroup: the topics to which it is subscribed.
 
     int16 version │ ConsumerProtocolSubscription
 
-A member may be newer than this broker.  A later version begins like the last one known here, so it is read as that one
-and what follows is ignored.  Source: ConsumerProtocol.java of Apache Kafka, "deserializeVersion".
+A member may be newer than this broker.  A later version begins like the latest known one, so it is decoded as that, and
+the rest is ignored.  Source: ConsumerProtocol.java of Apache Kafka, "deserializeVersion".
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
 
 
 def read(data: bytes, decoders: Mapping[int, Decoder[Message]]) -> Message:
-    """The message behind its version.  Raises BadFrame."""
+    """Decodes the message after the version.  Raises BadFrame."""
     version = int.from_bytes(data[:VERSION_BYTES], "big", signed=True)
     if len(data) < VERSION_BYTES or version < 0:
-        raise BadFrame(f"{len(data)} bytes that say version {version}")
+        raise BadFrame(f"{len(data)} bytes with version {version}")
     return decoders[min(version, max(decoders))](memoryview(data), VERSION_BYTES)

@@ -1,12 +1,12 @@
-"""Around a message: the length that frames it, and the header that says what it is.
+"""Frames and headers of messages.
 
     request     int32 length │ api key int16, version int16, correlation id int32, client id │ tagged │ body
     response    int32 length │ correlation id int32                                          │ tagged │ body
-                └ of all that follows                                                          └ flexible versions only
+                └ of the rest                                                          └ flexible versions only
 
-The client id has a classic int16 length in every version, so that any broker can read any header.  The response to
-ApiVersions never has tagged fields in its header: its reader does not know yet what the broker speaks.
-Source: Kafka's protocol guide; RequestHeader.json and ResponseHeader.json; KIP-511.
+The client id has an int16 length in every version, so that any broker can read any header.  The header of the
+ApiVersions response never has tagged fields, because the client does not know the supported versions yet.  Source:
+Kafka's protocol guide; RequestHeader.json and ResponseHeader.json; KIP-511.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _head = struct.Struct(">ii")
 
 
 class RequestHeader(Struct, gc=False):
-    """body_at: where in the frame the message begins."""
+    """body_at: offset of the message in the frame."""
 
     api_key: int
     version: int
@@ -50,10 +50,10 @@ class RequestHeader(Struct, gc=False):
 
 
 def frame_bytes(prefix: Buffer, bytes_max: int, at: int = 0, bytes_min: int = HEADER_BYTES_MIN) -> int:
-    """The length that stands at the beginning of a request: bytes still to be read after these four."""
+    """The length at the beginning of a request: the number of bytes after these four."""
     length: int = _length.unpack_from(prefix, at)[0]
     if not bytes_min <= length <= bytes_max:
-        raise BadFrame(f"a request of {length} bytes; allowed are {bytes_min} to {bytes_max}")
+        raise BadFrame(f"a request of {length} bytes; {bytes_min} to {bytes_max} are allowed")
     return length
 
 
@@ -73,7 +73,7 @@ def read_header(frame: memoryview) -> RequestHeader:
             raise UnknownApi(f"there is no API {api_key}", api_key, version, correlation_id, client_id)
         if not api.version_min <= version <= api.version_max:
             known = f"{api.version_min} to {api.version_max}"
-            detail = f"{api.name} has no version {version}, only {known}"
+            detail = f"{api.name} has no version {version}; supported: {known}"
             raise UnknownVersion(detail, api_key, version, correlation_id, client_id)
         if version >= api.flexible_from:
             count, pos = frame[pos], pos + 1
@@ -85,13 +85,15 @@ def read_header(frame: memoryview) -> RequestHeader:
 
 
 def read_request(frame: memoryview, header: RequestHeader, elements_max: int = ELEMENTS_MAX) -> Any:
-    """The message behind the header: an instance of messages.<api>_request.  Records in it are slices of the frame.
-    Raises BadFrame; TooManyElements, which is one, for a message of more than elements_max."""
+    """Decodes the message after the header: an instance of messages.<api>_request.  Records are slices of the frame.
+
+    Raises BadFrame, and its subclass TooManyElements for a message with more than elements_max.
+    """
     return registry.decode_request(header.api_key, header.version)(frame, header.body_at, elements_max)
 
 
 def response(api_key: int, version: int, correlation_id: int, message: Any) -> list[Buffer]:
-    """The whole frame, in pieces to be written one after the other; one piece unless it carries records."""
+    """Encodes the frame as chunks; a single one if it contains no records."""
     encode, head = _answer(api_key, version)
     out = bytearray(head)
     chunks = _chunks(out, message, encode)
@@ -102,13 +104,13 @@ def response(api_key: int, version: int, correlation_id: int, message: Any) -> l
 
 @cache
 def _answer(api_key: int, version: int) -> tuple[Encoder[Any], bytes]:
-    """The encoder, and a frame's beginning with zeros where length and correlation id belong."""
+    """The encoder, and the beginning of a frame with zeros for length and correlation id."""
     flexible = version >= API_VERSIONS[api_key].flexible_from and api_key != API_VERSIONS_KEY
     return registry.encode_response(api_key, version), bytes(_head.size + flexible)
 
 
 def _chunks(out: bytearray, message: Any, encode: Encoder[Any]) -> list[Buffer]:
-    """The message behind `out`, which holds the header, is not empty and stays the first chunk."""
+    """Encodes the message after `out`, which contains the header and becomes the first chunk."""
     chunks: list[Buffer] = []
     tail = encode(message, out, chunks)
     if tail:

@@ -4,8 +4,8 @@
     length     int16 or int32, -1 for null; in flexible versions a uvarint of length + 1, 0 for null
     tagged     uvarint count, then count times: uvarint tag (ascending), uvarint size, size bytes
 
-A frame is a memoryview of bytes that do not change while it is in use.  Records are slices of it; everything else is
-copied.  Every malformed frame raises BadFrame.  Source: Kafka's protocol guide; KIP-482.
+A frame is a memoryview of bytes that must not change while it is in use.  Records are slices of it; all other values
+are copied.  Every malformed frame raises BadFrame.  Source: Kafka's protocol guide; KIP-482.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ Records: TypeAlias = Buffer | Sequence[Buffer]  # batches need not be joined to 
 
 Message = TypeVar("Message")
 Decoded_co = TypeVar("Decoded_co", covariant=True)
-# Message, what is written so far, chunks finished before it; returns what to write on to.
+# Arguments: message, output so far, chunks finished before it.  Returns the output for the following bytes.
 Encoder: TypeAlias = Callable[[Message, bytearray, list[Buffer]], bytearray]
 
 NO_UUID = bytes(16)
 STRING_BYTES_MAX = 0x7FFF
 UVARINT_BYTES_MAX = 5
 ELEMENTS_MAX = 1 << 17  # array elements and tagged fields of a whole message: under 100 ms, under 20 MiB
-COPY_BYTES_MAX = 4096  # up to here, copying records is cheaper than sending one more buffer
+COPY_BYTES_MAX = 4096  # up to this size, copying records is cheaper than another buffer
 ONE_BYTE = [bytes([n]) for n in range(128)]
 
 
 class Decoder(Protocol[Decoded_co]):
-    """buf: a frame; pos: where the body begins; room: elements that it may have.  Raises BadFrame, TooManyElements."""
+    """buf: a frame; pos: start of the body; room: its maximum number of elements.  Raises BadFrame, TooManyElements."""
 
     def __call__(self, buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> Decoded_co: ...
 
 
 class BadFrame(Exception):
-    """The bytes are not what their header says.  Nothing can be answered: close the connection."""
+    """The bytes do not match their header.  No response is possible: close the connection."""
 
 
 class TooManyElements(BadFrame):
-    """The message has more elements than it may have."""
+    """The message has too many elements."""
 
 
-# What reading beyond the end, or text that is no UTF-8, raises by itself.
+# Raised by reads beyond the end and by invalid UTF-8.
 DAMAGE = (struct.error, IndexError, UnicodeDecodeError)
 
 
@@ -53,7 +53,7 @@ def bad_length(field: str, length: int, left: int) -> BadFrame:
 
 
 def bad_tag(tag: int, size: int) -> BadFrame:
-    return BadFrame(f"tagged field {tag} does not take the {size} bytes that it claims")
+    return BadFrame(f"tagged field {tag} does not have the declared size of {size} bytes")
 
 
 def too_many() -> TooManyElements:
@@ -61,11 +61,11 @@ def too_many() -> TooManyElements:
 
 
 def left_over(count: int) -> BadFrame:
-    return BadFrame(f"{count} bytes behind the end of the message")
+    return BadFrame(f"{count} bytes after the end of the message")
 
 
 def long_length(buf: memoryview, pos: int, first: int) -> tuple[int, int]:
-    """The rest of a uvarint whose first byte, already read, says that more follow: its value and the position after."""
+    """Decodes the rest of a uvarint after its first byte; returns its value and the position after it."""
     value, shift = first & 0x7F, 7
     for at in range(pos, pos + UVARINT_BYTES_MAX - 1):
         byte = buf[at]
@@ -77,7 +77,7 @@ def long_length(buf: memoryview, pos: int, first: int) -> tuple[int, int]:
 
 
 def long_string(buf: memoryview, pos: int, first: int) -> tuple[int, int]:
-    """`long_length` for strings, which are never longer than an int16 can say."""
+    """`long_length` for strings, whose length is limited to an int16."""
     value, pos = long_length(buf, pos, first)
     if value > STRING_BYTES_MAX + 1:
         raise bad_length("string", value - 1, len(buf) - pos)
@@ -96,7 +96,7 @@ def uvarint(value: int) -> bytes:
 
 
 def tag_head(buf: memoryview, pos: int, before: int) -> tuple[int, int, int]:
-    """Tag and size of a tagged field, and where it begins.  before: the tag of the one before it."""
+    """Returns tag, size and start of a tagged field.  before: the previous tag."""
     tag, pos = buf[pos], pos + 1
     if tag > 127:
         tag, pos = long_length(buf, pos, tag)
@@ -111,7 +111,7 @@ def tag_head(buf: memoryview, pos: int, before: int) -> tuple[int, int, int]:
 
 
 def skip_tags(buf: memoryview, pos: int, count: int, room: int = ELEMENTS_MAX) -> tuple[int, int]:
-    """Passes over tagged fields that we do not know, which are not kept; returns where they end, and the room left.
+    """Skips unknown tagged fields; returns their end and the remaining room.
 
     count: the first byte of their number.  room: see ELEMENTS_MAX.
     """
@@ -127,7 +127,7 @@ def skip_tags(buf: memoryview, pos: int, count: int, room: int = ELEMENTS_MAX) -
 
 
 def fixed_array(code: str, buf: memoryview, pos: int, count: int) -> list[Any]:
-    """Numbers side by side; the caller has seen that count of them fit."""
+    """Decodes an array of numbers; the caller has checked that count of them fit."""
     return list(struct.unpack_from(f">{count}{code}", buf, pos))
 
 
@@ -142,7 +142,9 @@ def records_bytes(records: Records) -> int:
 
 
 def put_records(out: bytearray, chunks: list[Buffer], records: Records) -> bytearray:
-    """Appends records behind `out`, as chunks of their own unless they are small; returns what to write on to."""
+    """Appends records after `out`, as separate chunks unless they are small; returns the output for the following
+    bytes.
+    """
     for piece in [records] if isinstance(records, bytes | bytearray | memoryview) else records:
         if len(piece) <= COPY_BYTES_MAX:
             out += piece

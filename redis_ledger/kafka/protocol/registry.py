@@ -1,7 +1,7 @@
-"""The decoder of a request and the encoder of a response, by API key and version.  A message's module is loaded when it
-is first used.
+"""The decoder of a request and the encoder of a response, by API key and version.  A message's module is loaded on
+first use.
 
-`API_VERSIONS` is what the codec speaks.  What the listener advertises is what it has a handler for, which may be less.
+`API_VERSIONS` contains the versions of the codec.  The listener advertises only those with a handler.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["API_VERSIONS", "Api", "decode_request", "encode_response"]
 
 @cache
 def message_module(name: str) -> ModuleType:
-    """name: of the message, as in `produce_request`."""
+    """name: of the message, such as `produce_request`."""
     return import_module(f"redis_ledger.kafka.protocol.messages.{name}")
 
 
-# These raise KeyError for what the table does not have: ask it first.
+# These raise KeyError for unknown keys and versions: check the table first.
 @cache
 def decode_request(api_key: int, version: int) -> Decoder[Any]:
     return cast(Decoder[Any], _table(api_key, "request", "DECODERS")[version])

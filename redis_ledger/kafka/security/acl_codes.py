@@ -1,8 +1,8 @@
-"""Rules as DescribeAcls, CreateAcls and DeleteAcls write them, and as `auth/acl.py` has them: the numbers are the same.
+"""Converts ACLs between Kafka's protocol and `auth/acl.py`; the numbers are the same.
 
-A number that Kafka does not know either makes the whole request invalid, as there.  What Kafka knows and is not here
-(delegation tokens, users as resources, operations on these) cannot be made a rule of; a filter for it finds nothing.
-Source: CreateAclsRequest.java, DescribeAclsRequest.java and DeleteAclsRequest.java, "unknown elements".
+Numbers that are unknown to Kafka make the whole request invalid, as in Kafka.  Unsupported ones (delegation tokens,
+users as resources, operations on these) are rejected in a new ACL and match nothing in a filter.  Source:
+CreateAclsRequest.java, DescribeAclsRequest.java and DeleteAclsRequest.java, "unknown elements".
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from redis_ledger.auth.acl import Effect, Filter, Op, Pattern, Resource, Rule, flaw
 from redis_ledger.errors import InvalidRequest
 
-# What Kafka knows is 1 to these.
+# Kafka's numbers are 1 to these.
 RESOURCE_LAST, OPERATION_LAST, PATTERN_LAST, PERMISSION_LAST = 7, 15, 4, 3
-UNKNOWN = "A resource type, pattern type, operation or permission type is not one of Kafka's."
+UNKNOWN = "A resource type, pattern type, operation or permission type is unknown."
 
 
 def is_known(resource: int, pattern: int, operation: int, permission: int) -> bool:
@@ -27,9 +27,9 @@ def is_known(resource: int, pattern: int, operation: int, permission: int) -> bo
 
 
 def rule_of(creation: Any) -> Rule:
-    """creation: an AclCreation.  Raises InvalidRequest for what cannot be a rule here."""
+    """creation: an AclCreation.  Raises InvalidRequest for an unsupported ACL."""
     if creation.resource_type > max(Resource) or creation.operation > max(Op):
-        raise InvalidRequest("There are no rules for delegation tokens and users here, nor for operations on these.")
+        raise InvalidRequest("ACLs for delegation tokens, users and operations on these are not supported.")
     rule = Rule(
         Effect(creation.permission_type), creation.principal, creation.host, Op(creation.operation),
         Resource(creation.resource_type), Pattern(creation.resource_pattern_type), creation.resource_name,
@@ -41,7 +41,7 @@ def rule_of(creation: Any) -> Rule:
 
 
 def filter_of(asked: Any) -> Filter | None:
-    """asked: a DescribeAclsRequest or a DeleteAclsFilter.  None for one that takes nothing that there can be."""
+    """asked: a DescribeAclsRequest or a DeleteAclsFilter.  Returns None for a filter that cannot match."""
     if asked.resource_type_filter > max(Resource) or asked.operation > max(Op):
         return None
     return Filter(

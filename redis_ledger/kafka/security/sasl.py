@@ -31,20 +31,20 @@ _limited_log = RateLimitedLog()
 
 
 class Login:
-    """principal: who it is, once that is proven; proof: what has to stay so for it to stay proven."""
+    """A SASL exchange.  principal: set when it is authenticated.  proof: the credential that must stay valid."""
 
     def __init__(self, mechanism: str, users: ScramCredentials, security: Security, *, bare: bool) -> None:
-        """mechanism: one of MECHANISMS.  bare: tokens come without a request around them."""
+        """mechanism: one of MECHANISMS.  bare: tokens arrive without a request around them."""
         self.mechanism, self.bare = mechanism, bare
         self.principal = ""
         self.proof: Proof | None = None
         self._users, self._security = users, security
-        self._mark = ""  # of the user, as it was when the password was looked up
-        self._asked = ""  # who a SCRAM client says it is
+        self._mark = ""  # the user's version when the password was read
+        self._asked = ""  # user name of a SCRAM client
         self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
 
     async def answer(self, token: bytes, host: str) -> bytes:
-        """The server's next token.  Raises AuthenticationFailed."""
+        """Returns the next token of the server.  Raises AuthenticationFailed."""
         if self._exchange is None:
             await self._plain(token, host)
             return b""
@@ -59,10 +59,10 @@ class Login:
     async def _plain(self, token: bytes, host: str) -> None:
         try:
             as_whom, user, password = token.decode().split("\0")
-        except ValueError:  # not UTF-8, or not three parts
-            raise AuthenticationFailed("A PLAIN token is not three texts with a NUL between them.") from None
+        except ValueError:  # invalid UTF-8, or not three parts
+            raise AuthenticationFailed("A PLAIN token must be three texts separated by NUL.") from None
         if as_whom not in ("", user):
-            raise AuthenticationFailed("A client can only log in as itself.")
+            raise AuthenticationFailed("The authorization id must be empty or the user name.")
         if user == TOKEN:
             self.principal, _ = await self._security.recognize(password)
             self.proof = Proof(token=password)
@@ -75,7 +75,7 @@ class Login:
 
 
 async def step(login: Login, token: bytes, peer: Peer) -> bytes:
-    """One token of the peer's login.  Whatever is raised, the login is over and the peer refused."""
+    """Processes one token of the peer's login.  Any exception ends the login and rejects the peer."""
     try:
         answer = await login.answer(token, peer.host)
     except LedgerError as error:

@@ -2,8 +2,8 @@
 
     every CHECK_EVERY_S ─▶ connections whose credentials are no longer valid ─▶ closed
 
-Tokens are cached by this broker for at most a second.  Users are in Redis: one command reads all that are logged in at
-this broker.  While Redis is unavailable, no user is logged out.
+Tokens are cached by this broker for at most a second.  Users are in Redis: one command reads all users with a
+connection to this broker.  While Redis is unavailable, no user is logged out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ async def over(peers: Iterable[Peer], broker: Broker) -> set[Proof]:
 
 
 def _holds(proof: Proof, principal: str, broker: Broker, marks: dict[str, str] | None) -> bool:
-    """marks: None while they cannot be read."""
+    """marks: user versions; None while they cannot be read."""
     if proof.user:
         return marks is None or marks.get(proof.user) == proof.mark
     try:

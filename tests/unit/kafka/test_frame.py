@@ -61,7 +61,7 @@ def test_unknown_api_error_has_the_header_fields():
 @pytest.mark.parametrize("version", ["0005", "7fff", "ffff"])
 def test_unknown_version_error_has_the_correlation_id(version):
     # The layout of the rest is unknown, so it is not read
-    with pytest.raises(UnknownVersion, match=r"ApiVersions has no version .*, only 0 to 4") as told:
+    with pytest.raises(UnknownVersion, match=r"ApiVersions has no version .*; supported: 0 to 4") as told:
         header_of(f"0012 {version} 00000007 0001 61 ffffffff")
     assert (told.value.api_key, told.value.correlation_id) == (18, 7)
 
@@ -73,7 +73,7 @@ def test_a_length_within_bounds_is_taken(length):
 
 @pytest.mark.parametrize("length", [-(1 << 31), -1, 0, 9, (1 << 20) + 1, (1 << 31) - 1])
 def test_a_length_out_of_bounds_is_a_bad_frame(length):
-    with pytest.raises(BadFrame, match=f"a request of {length} bytes; allowed are 10 to 1048576"):
+    with pytest.raises(BadFrame, match=f"a request of {length} bytes; 10 to 1048576 are allowed"):
         frame.frame_bytes(length.to_bytes(4, "big", signed=True), 1 << 20)
 
 

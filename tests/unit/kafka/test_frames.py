@@ -77,7 +77,7 @@ def test_half_a_frame_behind_a_whole_one_is_as_old_as_its_own_first_byte(monkeyp
 def test_half_frames_that_take_too_much_are_refused_and_give_all_back_at_the_end():
     door = Door(room=HEAD_BYTES - 1)
     door.send(framed(b"whole ones need nothing"))
-    with pytest.raises(BadFrame, match="half requests"):
+    with pytest.raises(BadFrame, match="incomplete requests"):
         door.send(b"\x00")
     assert door.frames.begin == b"\x00"
     door.frames.drop()

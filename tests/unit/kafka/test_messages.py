@@ -298,7 +298,7 @@ def test_a_known_tagged_field_must_have_the_size_it_claims():
     assert decode_response(KEYS["ApiVersions"], 3)(memoryview(good), 0).finalized_features_epoch == 5
     for size in (7, 9):
         bad = good.replace(b"\x01\x01\x08", bytes([1, 1, size])) + bytes(size - 8 if size > 8 else 0)
-        with pytest.raises(BadFrame, match="tagged field 1 does not take"):
+        with pytest.raises(BadFrame, match="tagged field 1 does not have the declared size"):
             decode_response(KEYS["ApiVersions"], 3)(memoryview(bad), 0)
 
 
