@@ -63,7 +63,7 @@ CONTRADICTORY = [
         "tls.existingSecret and tls.certManager.enabled both provide a certificate",
     ),
     ("tls: {enabled: true}", "tls.enabled requires a certificate"),
-    ("tls: {enabled: true, certManager: {enabled: true}}", "tls.certManager.enabled requires tls.certManager.issuerRef"),
+    ("tls: {enabled: true, certManager: {enabled: true}}", "tls.certManager.enabled requires tls.certManager."),
     ("tls: {existingSecret: s}", "A certificate is configured but TLS is off"),
     ("externalAccess: {enabled: true, type: LoadBalancer}", "externalAccess.type=LoadBalancer requires"),
     ("externalAccess: {enabled: true, advertised: 'a.example:9092'}", "externalAccess.advertised must contain {index}"),

@@ -183,7 +183,7 @@ async def parse_records(
     limit = request.config.records_per_request_max
     if len(records) > limit:
         raise RequestTooLarge(
-            f"{where} has {len(records)} records; at most {limit} are allowed in a request. Split it; nothing was written.",
+            f"{where} has {len(records)} records; at most {limit} are allowed. Split it; nothing was written.",
             records_per_request_max=limit,
         )
     made, pace, headers = list[NewRecord](), Pace(), 0

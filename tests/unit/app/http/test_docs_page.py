@@ -43,7 +43,11 @@ def test_a_member_is_shown_with_its_kind_its_meaning_and_what_is_taken_without_i
     assert receive["wait_ms"][:2] == ["body", "integer"]
     assert receive["wait_ms"][2]
     assert rows("create_topic")["name"][:2] == ["body, required", "string"]
-    assert rows("fetch")["offset"] == ["query", "integer or earliest or latest", 'First offset to read. Default: "earliest".']
+    assert rows("fetch")["offset"] == [
+        "query",
+        "integer or earliest or latest",
+        'First offset to read. Default: "earliest".',
+    ]
     assert "records.deliver_at" in rows("produce")
     assert rows("create_topic")["settings.retention_ms"][1] == "integer"
 

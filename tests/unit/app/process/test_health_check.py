@@ -110,18 +110,13 @@ def test_tls_is_found_out_and_asked_first_where_a_certificate_is_set(tls):
 
 def test_what_is_no_broker_is_not_ready():
     with answering(b"-ERR unknown command\r\n") as (address, _):
-        assert look(address, {}) == Health(
-            False, f"not ready: {address} responds neither to HTTP nor to HTTPS."
-        )
+        assert look(address, {}) == Health(False, f"not ready: {address} responds neither to HTTP nor to HTTPS.")
 
 
 def test_nothing_there_and_nothing_said_are_told_apart():
     with socket.create_server(("127.0.0.1", 0)) as bound:
         port = bound.getsockname()[1]
-    assert (
-        f"no broker at http://127.0.0.1:{port} (Connection refused)"
-        in look(f"127.0.0.1:{port}", {}).sentence
-    )
+    assert f"no broker at http://127.0.0.1:{port} (Connection refused)" in look(f"127.0.0.1:{port}", {}).sentence
     with answering(None) as (address, _):
         assert look(address, {}, timeout_ms=50).sentence.endswith("within 50 ms.")
 
