@@ -111,6 +111,8 @@ class Config:
     # offloaded records
     offload_home: str = ""  # folder or URI of offloaded files: /var/lib/x, s3://bucket/prefix; empty: no offload
     offload_cache_bytes: int = 67_108_864  # memory for offloaded records that are read
+    # loss of writes in Redis
+    state_dir: str = ""  # folder for the offsets that this broker has answered, compared at its start; empty: none
     # metrics and traces
     metrics_topics_max: int = 100  # topics with their own series in /metrics; the others share topic="other"
     metrics_partitions_max: int = 1_000  # partitions with their own series

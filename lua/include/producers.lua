@@ -24,6 +24,13 @@ local function window_of(pid)
   return windows[pid]
 end
 
+-- Whether the offset lies before the current leader epoch: batches that the producer wrote after it may be lost. Then the producer
+-- begins a new epoch, as after UNKNOWN_PRODUCER, and does not fail as after a gap.
+local function is_before_epoch(offset)
+  local first = string.match(redis.call("HGET", KEYS[1], "epochs") or "", ":(%d+):%d+:%d+:%d+$")
+  return first and tonumber(offset) < tonumber(first)
+end
+
 local function is_compared(owner) return owner ~= "" and string.sub(owner, 1, 1) ~= "~" end
 
 -- owner: the sender of the batch, "" if it is not compared.  Every reader sees the producer ids of batches, so only the
@@ -50,6 +57,7 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   if sequence == expected then return nil end
   local back = (expected - sequence) % WRAP -- slightly behind is old, anything else is a gap
   if back >= records and back < WRAP / 2 then return { DUPLICATE_SEQUENCE } end
+  if newest and is_before_epoch(newest[3]) then return { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") } end
   return { SEQUENCE_GAP, expected }
 end
 

@@ -4,6 +4,7 @@
 --   before_...          number, epoch and decision before the last bump, which a retry still has.  "-" -1 "-"
 --                       after an InitProducerId without an identity: the earlier producer is fenced, and a request
 --                       with its identity is not a retry (Kafka sets lastProducerEpoch to -1)
+--   used rollbacks      when it was written, and how often the coordinator had lost writes by then (nothing for 0)
 -- Uses of txn/apply: txns, outcomes, decide, add, reply_decision, start, allocate.
 local EPOCH_MAX = 32766 -- the last one is kept for fencing; then the id gets a new producer id
 local identities, identities_changed, identities_gone = {}, {}, {}
@@ -19,13 +20,17 @@ local function read_identity(name, text)
   id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number, id.before_epoch, id.before_decided, id.used =
     match(text, "^(%d+) (%d+) (%d+) (%S+) (%S) (%S+) (%S+) (%S) (%d+)")
   id.epoch, id.before_epoch = tonumber(id.epoch), tonumber(id.before_epoch)
+  -- Written before its Redis lost writes (txn/takeover): later epochs may have been handed out, so no epoch is valid.
+  id.is_fenced = held[7] and (match(text, "^%d+ %d+ %d+ %S+ %S %S+ %S+ %S %d+ (%d+)$") or "0") ~= held[7]
   identities[name] = id
 end
 
 local function identity_text(id)
   if id.once then return id.once .. " " .. ARGV[1] end
-  return format("%s %d %s %s %s %s %d %s %s", id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number,
-    id.before_epoch, id.before_decided, ARGV[1])
+  local text = format("%s %d %s %s %s %s %d %s %s", id.number, id.epoch, id.timeout, id.serial, id.decided,
+    id.before_number, id.before_epoch, id.before_decided, ARGV[1])
+  if held[7] then return text .. " " .. (id.is_fenced and "0" or held[7]) end
+  return text
 end
 
 local function bump(id, decided)
@@ -54,6 +59,7 @@ local function identified(name, number, epoch)
   local id = identities[name]
   lapse(id)
   if not id or (id.number ~= number and id.before_number ~= number) then return nil, { UNKNOWN_PRODUCER } end
+  if id.is_fenced then return nil, { STALE_EPOCH, format("%d", id.epoch) } end
   if id.number ~= number or id.epoch ~= tonumber(epoch) then return nil, { STALE_EPOCH, format("%d", id.epoch) } end
   return id
 end
@@ -88,7 +94,7 @@ function identity_operations.init_id(name, rest)
     return reply_identity(id)
   end
   identities_changed[name] = id
-  if number ~= "-" then
+  if number ~= "-" and not id.is_fenced then
     if id.before_number == number and id.before_epoch == tonumber(epoch) then return reply_identity(id) end -- a repetition
     if id.number ~= number or id.epoch ~= tonumber(epoch) then return { STALE_EPOCH, format("%d", id.epoch) } end
   end
@@ -98,7 +104,11 @@ function identity_operations.init_id(name, rest)
     id.decided = "A"
   end
   id.timeout = timeout_ms
-  bump(id, "-")
+  if id.is_fenced then
+    id.number, id.epoch, id.is_fenced, number = allocate(), 0, false, "-"
+  else
+    bump(id, "-")
+  end
   if number == "-" then forget_before(id) end
   return reply_identity(id)
 end
@@ -138,7 +148,7 @@ function identity_operations.end_by_id(name, rest)
   if not id then
     id = identities[name]
     local is_before = id and id.before_number == number and id.before_epoch == tonumber(epoch)
-    if is_before and bumps == "1" and id.before_decided == wanted then return reply_identity(id) end -- a repetition
+    if is_before and not id.is_fenced and bumps == "1" and id.before_decided == wanted then return reply_identity(id) end -- a repetition
     return refusal
   end
   local txn = open_transaction(id)

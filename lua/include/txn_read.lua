@@ -33,7 +33,8 @@ for i = first_op, last_op, 3 do
   end
 end
 
-local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed", "aborted", "timeout")
+local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed", "aborted", "timeout",
+  "rollbacks")
 local following, entry = tonumber(held[1]), format("%d", tonumber(held[2]) + 1)
 local created, committed, aborted, timeout = 0, 0, 0, 0
 local active = redis.call("HLEN", KEYS[2]) - 1

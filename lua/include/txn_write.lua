@@ -41,7 +41,7 @@ if #stale > 0 then
   call_chunked("XDEL", KEYS[9], gone)
 end
 
-local live = table.concat(bits)
+local live, logged = table.concat(bits), held[2]
 if find(live, "1", 1, true) then
   if batched then
     redis.call("XADD", KEYS[9], entry .. "-1", "r", "\14\1\0\1" .. table.concat(records))
@@ -55,8 +55,11 @@ if find(live, "1", 1, true) then
       end
     end
   end
-  redis.call("HSET", KEYS[1], "entry", entry)
+  logged = entry
+elseif identity and next(identity.changed) then
+  logged = entry -- every change raises the number: a coordinator whose Redis lost writes is known by it (txn/takeover)
 end
+if logged ~= held[2] then redis.call("HSET", KEYS[1], "entry", logged) end
 
 local rows, times, ordered = {}, {}, {}
 for serial, t in pairs(changed) do

@@ -21,8 +21,8 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 retention of out
               forget_step  nonce    ""                            the response of the step is stored
               commit_all, forget_number                           include/commit_all
               init_id, add_by_id, verify_by_id, end_by_id, forget_id    include/transactional_ids
-RETURNS     {OK, lowest live serial or "", next serial, replies}: an array in MessagePack (Redis converts nested tables slowly)
-            with a reply for each operation, first its status:
+RETURNS     {OK, lowest live serial or "", next serial, replies, last log entry ("0" in a repeated reply)}
+            replies: an array in MessagePack (Redis converts nested tables slowly) with a reply for each operation, first its status:
             {OK, ...}  begin: serial, ["again" or "committed"];  add: nothing;  allocate: producer id;  forget_step: nothing
                        end, expire: state, "@number:epoch:transactional id" or "", "participant... [+]" (+ more are in wide)
                        complete: outcome or "more" (call it again);  expire: "-" when nothing is due
@@ -44,7 +44,7 @@ local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARG
 local stored_call = redis.call("HGET", KEYS[8], ARGV[2])
 if stored_call then
   local number, lowest, following, replies = match(stored_call, "^(%d+) (%d*) (%d+)\n(.*)$")
-  if number == call then return { OK, lowest, following, replies } end
+  if number == call then return { OK, lowest, following, replies, "0" } end
 end
 
 --- @include "include/txn_read"
@@ -90,4 +90,4 @@ local packed = cmsgpack.pack(replies)
 if allocations > 0 then
   redis.call("HSET", KEYS[8], ARGV[2], call .. " " .. lowest .. " " .. following_text .. "\n" .. packed)
 end
-return { OK, lowest, following_text, packed }
+return { OK, lowest, following_text, packed, logged }

@@ -20,8 +20,12 @@ from typing import Any
 
 from redis_ledger.broker.client_memory import DECODED_ANSWERS, DECODED_BYTES_MAX, ClientMemory
 from redis_ledger.broker.cluster import storage_format
+from redis_ledger.broker.cluster.leader_epochs import LeaderEpochs
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
+from redis_ledger.broker.cluster.lost_writes import LostWrites
 from redis_ledger.broker.cluster.redis_watch import RedisWatch
+from redis_ledger.broker.cluster.rollbacks import Rollbacks
+from redis_ledger.broker.cluster.state_dir import StateDir
 from redis_ledger.broker.delayed.recurring import RecurringRecords
 from redis_ledger.broker.delayed.server_clock import ServerClock
 from redis_ledger.broker.delayed.service import DelayedDelivery
@@ -68,6 +72,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.offload.reader import OffloadReader
+from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 from redis_ledger.txn.commit_all import CommitAll
@@ -100,13 +105,24 @@ class Broker:
             store, config, clock, offload=self.offload_reader, on_removal=rules.remove_all,
             on_scheduled=trackers.scheduled,
         )  # fmt: skip
-        self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
+        self.leader_epochs = LeaderEpochs(store, self.catalog.answered)
+        self.lost_writes = LostWrites(clock)
+        self.rollbacks = Rollbacks(
+            store, self.catalog, self.coordinators, self.lost_writes, clock, self._forget_cached, self._after_loss,
+            self.leader_epochs.store,
+        )  # fmt: skip
+        self.redis_watch = RedisWatch(store.admission, self.catalog, self.rollbacks.raise_counters)
+        self.state_dir = (
+            StateDir(config.state_dir, store.prefix, self.rollbacks, self.catalog.answered)
+            if config.state_dir
+            else None
+        )
         self.decoding = Decoding(config)
         self.delayed = DelayedDelivery(store, self.catalog, trackers, server_clock, self.decoding)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delayed.transaction_ended)
-        registry = ParticipantRegistry(self.coordinators, config)
+        self.registry = registry = ParticipantRegistry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
         self.offload = Offload(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
@@ -177,8 +193,12 @@ class Broker:
         await storage_format.agree(store)
         await broker.coordinators.refresh()
         await broker.transactional_ids.open()
+        await broker._compare_with_earlier_run()
         await broker.maintenance.start()
+        if broker.state_dir is not None:
+            broker.state_dir.start(broker.live_brokers.cluster_id)
         broker.redis_watch.start()
+        await broker.leader_epochs.open()
         broker.memory_pressure.start()
         await broker.delayed.open()
         broker.event_loop_lag.start()
@@ -192,6 +212,8 @@ class Broker:
     async def close(self) -> None:
         """Finishes pending work.  Call it after the last request."""
         await self.redis_watch.close()
+        await self.rollbacks.close()
+        await self.leader_epochs.close()
         await self.memory_pressure.close()
         await self.security.close()
         await self.quotas.close()
@@ -205,6 +227,35 @@ class Broker:
         await self.waiters.close()
         if self.offload_reader is not None:
             await self.offload_reader.close()
+        if self.state_dir is not None:
+            await self.state_dir.close()
+
+    async def _compare_with_earlier_run(self) -> None:
+        """Compares Redis with what the state directory holds, before the first request."""
+        if self.state_dir is None:
+            return
+        key = CatalogKeys(self.store.prefix).state
+        cluster_id = await self.store.command("HGET", key, "cluster", key=key)
+        try:
+            await self.state_dir.open()
+        except OSError as error:
+            _log.error("the state directory cannot be used", state_dir=self.config.state_dir, error=str(error))
+            return
+        if cluster_id and await self.state_dir.load(cluster_id.decode()):
+            try:
+                await self.store.admission.compare_all()
+            except OSError as error:
+                raise StoreUnavailable(str(error)) from error
+
+    def _forget_cached(self) -> None:
+        """Drops what Redis may have lost."""
+        self.registry.forget_all()
+        self.producers.forget_all()
+        self.subscriptions.forget_owners()
+
+    async def _after_loss(self) -> None:
+        await self.hanging.look_after_loss()
+        await self.delayed.scan()
 
     async def _execute(self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords]) -> Executed:
         """Late-bound: subscriptions move dead letters with Execute, which itself needs subscriptions."""
@@ -226,4 +277,5 @@ class Broker:
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")
-        return {"broker": self.name, "coordinators": len(self.coordinators), **self.readiness}
+        lost = self.lost_writes.to_body(names=not self.config.auth_required)
+        return {"broker": self.name, "coordinators": len(self.coordinators), **self.readiness, **lost}

@@ -75,7 +75,7 @@ class FetchSession:
     def is_news(self, key: Key, data: PartitionData) -> bool:
         """Whether an incremental response must contain the partition.  Stores the values that are sent."""
         known = self.partitions[key]
-        news = bool(data.records) or bool(data.error_code)
+        news = bool(data.records) or bool(data.error_code) or data.diverging_epoch is not None
         news = news or data.high_watermark != known.end or data.log_start_offset != known.start
         known.end, known.start = data.high_watermark, data.log_start_offset
         if data.error_code:  # repeated in every response until the error is over

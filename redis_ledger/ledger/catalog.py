@@ -32,7 +32,9 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import check_topic_name
 from redis_ledger.ledger import settings as settings_of
+from redis_ledger.ledger.answered_offsets import AnsweredOffsets
 from redis_ledger.ledger.append_request import Scheduling
+from redis_ledger.ledger.catalog_versions import CatalogVersions
 from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
@@ -71,11 +73,11 @@ class Catalog:
         self._keys = CatalogKeys(store.prefix)
         self._topics: dict[str, TopicEntry] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self.answered = AnsweredOffsets()
         self._tails = Tails(config.tail_cache_bytes)
         self._offload, self._on_scheduled, self._on_removal = offload, on_scheduled, on_removal
-        self._version = -1
+        self.versions = CatalogVersions()
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
-        self._names_version = -1  # of the catalog when it was all looked through last
         self._looking: asyncio.Task[None] | None = None
         self._decode = msgspec.json.Decoder(TopicEntry).decode
 
@@ -108,11 +110,7 @@ class Catalog:
         partition = self._partitions.get((topic, number))
         if partition is not None and partition.topic_id == topic_id:
             partition.tail.add(entry, b"")
-
-    @property
-    def version(self) -> int:
-        """The catalog version of the last full read; it changes with the topics."""
-        return self._names_version
+            partition.offsets.answered.learn_end(entry.last_offset + 1)
 
     def known(self, topic: str) -> TopicEntry | None:
         return self._topics.get(topic)
@@ -174,12 +172,12 @@ class Catalog:
 
     async def _look_through(self) -> None:
         version = await self._read_version()
-        if version != self._names_version:
+        if version != self.versions.names:
             self._name(await self._read_all(), version)
 
     def _name(self, entries: Iterable[TopicEntry], version: int) -> None:
         self._names = {entry.id: entry.name for entry in entries if entry.state != "deleting"}
-        self._names_version = version
+        self.versions.names = version
 
     async def _read_version(self) -> int:
         """Call it before `_read_all`: the entries are then at least as new as the version."""
@@ -232,12 +230,14 @@ class Catalog:
         Cost: one round trip if nothing has changed.
         """
         version = await self._read_version()
-        if version == self._version:
+        if version == self.versions.refreshed:
             return
         entries = {entry.name: entry for entry in await self._read_all()}
         self._name(entries.values(), version)
         for name, known in list(self._topics.items()):
             current = entries.get(name)
+            if version > self.versions.refreshed >= 0 and (current is None or current.id != known.id):
+                self.answered.forget_topic(known.id)  # deleted by another broker
             if current is None or current.id != known.id or current.state == "deleting":
                 self.forget(name)
             elif current.state == "ready":  # a growing topic is cached below, once it has all its partitions
@@ -247,7 +247,7 @@ class Catalog:
                 await self._finish(entry)
             elif entry.state == "deleting":
                 await self._remove(entry)
-        self._version = version
+        self.versions.refreshed = version
 
     # -- change ------------------------------------------------------------------------------------------------------
 
@@ -358,6 +358,7 @@ class Catalog:
         reply = await self._store.call(script, keys, (name, expected, wanted, now_ms, admission.cluster_id))
         admission.check(reply[0])
         if reply[0] == Status.OK:
+            self.versions.written = await self._read_version()
             return None
         current: bytes = reply[1]
         return current
@@ -385,11 +386,14 @@ class Catalog:
             await self._new_partition(entry, number).delete()
         if self._on_removal is not None:
             await self._on_removal(entry.name, entry.id)
+        self.answered.forget_topic(entry.id)
         await self._swap(entry.name, entry.encoded(), b"", ALTER)
 
     def _new_partition(self, entry: TopicEntry, number: int, traffic: TopicTraffic | None = None) -> Partition:
         """traffic: the counters of the topic; without them, only for the creation or deletion of its keys."""
+        of = entry.name, number, entry.id
         return Partition(
-            self._store, entry.name, number, entry.id, entry.over(self._config), self._clock, self._tails.open(),
-            self._offload, delays_by_headers=entry.delays_by_headers, traffic=traffic, on_scheduled=self._on_scheduled,
+            self._store, *of, entry.over(self._config), self._clock, self._tails.open(), self._offload,
+            self.answered.of(*of), delays_by_headers=entry.delays_by_headers, traffic=traffic,
+            on_scheduled=self._on_scheduled,
         )  # fmt: skip

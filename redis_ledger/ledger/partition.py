@@ -21,6 +21,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreUnavailable
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.answered_offsets import AnsweredEnd
 from redis_ledger.ledger.append_errors import AppendErrors, refusal
 from redis_ledger.ledger.append_request import (
     TIMESTAMP_MAX,
@@ -87,13 +88,14 @@ class Partition:
         clock: Clock,
         tail: Tail | None = None,
         offload_reader: OffloadReading | None = None,
+        answered: AnsweredEnd | None = None,
         *,
         delays_by_headers: bool = False,
         traffic: TopicTraffic | None = None,
         on_scheduled: Callable[[Partition, Scheduling], None] | None = None,
     ) -> None:
         self.offsets = offsets = PartitionOffsets(
-            store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open()
+            store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open(), answered
         )
         self.reader = PartitionReader(store, offsets, offload_reader)
         self.topic, self.number, self.topic_id = topic, number, topic_id
@@ -186,8 +188,7 @@ class Partition:
         return commands
 
     def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
-        """True if part of a call may have to be sent again.  If not, the next call is sent before this one is settled,
-        which keeps Redis busy."""
+        """True if part of a call may be sent again.  If not, the next call is sent first, which keeps Redis busy."""
         return done.cancelled() or done.exception() is not None or not all_accepted(items, done.result())
 
     def _settle(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> None:
@@ -206,8 +207,7 @@ class Partition:
     def _settle_stretch(
         self, is_split: bool, items: list[QueuedAppend], reply: Any, is_behind: bool = False
     ) -> list[QueuedAppend]:
-        """Settles each append.  Returns those to send again.  is_behind: earlier appends are sent again, so a gap in a
-        producer's sequence is expected."""
+        """Settles each append.  Returns those to send again.  is_behind: earlier ones are, so a gap is expected."""
         if isinstance(reply, Exception):
             return self._doubtful(items, reply)
         if reply[0] == Status.OK and is_split:
@@ -221,6 +221,7 @@ class Partition:
                     again.append(item)
                 else:
                     self._fail(item, refusal(self.topic, self.number, item, answer))
+            self.offsets.answered.learn(leader_epoch, self.tail.end)
             self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
             return again
         if reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
@@ -254,6 +255,7 @@ class Partition:
                 self._fail(item, refusal(self.topic, self.number, item, answer))
         if first_due >= 0 and self._on_scheduled is not None:
             self._on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
+        self.offsets.answered.learn(leader_epoch, self.tail.end)
         self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
         return again
 

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.answered_offsets import AnsweredEnd
+from redis_ledger.ledger.leader_epochs import EpochEnd, EpochStart, parse_epochs
 from redis_ledger.ledger.tail_cache import Tail
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
-STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes", "cold")
+STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes", "cold", "epochs")
 
 
 class PartitionHead(NamedTuple):
@@ -30,16 +32,28 @@ class PartitionHead(NamedTuple):
     active_ledger: int
     bytes: int
     offloaded_offset: int  # below it payload may be in Parquet only; 0 where nothing is
+    epochs: str = ""  # the history of leader epochs
+
+    @property
+    def epoch_starts(self) -> tuple[EpochStart, ...]:
+        return parse_epochs(self.epochs)
+
+    @property
+    def current(self) -> EpochEnd:
+        return EpochEnd(self.leader_epoch, self.end_offset)
 
 
 class PartitionOffsets:
     """The offsets of one partition of one incarnation of a topic (its topic id)."""
 
-    def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
+    def __init__(
+        self, store: Store, topic: str, number: int, topic_id: str, tail: Tail, answered: AnsweredEnd | None = None
+    ) -> None:
         self.topic, self.number, self.topic_id, self.tail = topic, number, topic_id, tail
         self.keys = PartitionKeys(store.prefix, topic, number)
         self._store = store
         self._leader_epoch = 0
+        self.answered = answered or AnsweredEnd(topic, number, topic_id)
         self.offloaded_end = 0  # where the part in Parquet ends, as last read
 
     async def head(self) -> PartitionHead:
@@ -50,8 +64,10 @@ class PartitionOffsets:
         """reply: of HMGET STATE_FIELDS.  Raises UnknownTopic.  A new leader epoch clears the tail cache."""
         if reply[0] is None or reply[0].decode() != self.topic_id:
             raise UnknownTopic.gone(self.topic)
-        head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
+        epochs = reply[8].decode() if reply[8] else ""
+        head = PartitionHead._make((*map(int, reply[1:7]), int(reply[7] or 0), epochs))
         self.offloaded_end = head.offloaded_offset
+        self.answered.learn(head.leader_epoch, head.end_offset)
         if head.leader_epoch != self._leader_epoch:
             self._leader_epoch = head.leader_epoch
             self.tail.clear()

@@ -108,9 +108,8 @@ class _Channel:
             return
         self.end, self.stable = end, max(stable, last_stable)
         if head is not None:
-            is_later = end >= head.end_offset and self.stable >= head.stable_offset
-            moved = head._replace(leader_epoch=epoch, end_offset=end, stable_offset=self.stable)
-            self.head = moved if is_later else None
+            is_later = end >= head.end_offset and self.stable >= head.stable_offset and epoch == head.leader_epoch
+            self.head = head._replace(end_offset=end, stable_offset=self.stable) if is_later else None
         for listener in list(self.listeners):
             listener.notify(self.keys.wake, end, stable, last_end, last_stable)
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from hiredis import ReplyError
 
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.connection import Arg
+from redis_ledger.store.inspection import Probe
 from redis_ledger.store.keys import CatalogKeys, witness
 from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import (
@@ -60,12 +61,15 @@ class SlotMap(Protocol):
 
 
 class Admission:
-    """on_changed: called when a node was restarted or replaced, before its connection carries anything."""
+    """on_changed: called when a node was restarted or replaced, before its connection carries anything.
+    on_compare: awaited then, with a function that returns whether the node owns a key, and one that sends commands."""
 
     def __init__(self, topology: SlotMap, prefix: str) -> None:
         self.promised = ExpectedNode()
         self.cluster_id = ""
         self.on_changed: list[Callable[[], None]] = []
+        self.on_compare: list[Callable[[Callable[[bytes], bool], Probe], Awaitable[None]]] = []
+        self._doubted: WeakSet[Node] = WeakSet()  # may have lost writes since they were compared
         self._topology = topology
         self._keys = CatalogKeys(prefix)
         self._witnesses = [witness(prefix, number) for number in range(WITNESSES)]
@@ -148,6 +152,31 @@ class Admission:
             self.learn(stored)
         return standing
 
+    async def compare(self, link: Node, probe: Probe) -> None:
+        """Compares a node that may have lost writes with what is remembered of it. A node that is neither read nor
+        written stays in doubt until it is fit."""
+        if link not in self._doubted or not self._standings.get(link, FIT).is_readable:
+            return
+        self._doubted.discard(link)
+        try:
+            for call in self.on_compare:
+                await call(lambda key: self._owns(link, key), probe)
+        except BaseException:
+            self._doubted.add(link)
+            raise
+
+    async def compare_all(self) -> None:
+        """Compares every node with what is remembered from an earlier run, before the first request is served."""
+        for link in self._topology.links():
+            self._doubted.add(link)
+            await self.compare(link, link.ask)
+
+    def doubt(self, link: Node) -> None:
+        """The node serves slots that another one served: compares it before it carries further calls."""
+        if self.is_open:
+            self._doubted.add(link)
+            link.recheck()
+
     async def look(self) -> None:
         """Looks at every node that is connected.  Cost: one round trip each."""
         links = [link for link in self._topology.links() if link.conn is not None]
@@ -162,6 +191,9 @@ class Admission:
             return
         standing = self.take(link, link.name, asked, replies)
         await link.ask(self.claim(link))
+        if link in self._doubted and standing.is_readable:
+            link.recheck()
+            return
         if standing.is_fit and self.cluster_id:
             await self._bear_witness(link)
 
@@ -194,6 +226,7 @@ class Admission:
                 "Redis at %s was restarted, replaced, or is new here: run id %s, replication id %s; caches are dropped"
             )
             _log.warning(what, name, node.run_id, node.replication_id)
+            self._doubted.add(link)
             for call in self.on_changed:
                 call()
         known = self._standings.get(link, FIT)

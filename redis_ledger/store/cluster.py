@@ -116,7 +116,10 @@ class Cluster(Topology):
         return self._node(self._like.at(host, port))
 
     def moved(self, slot: int, host: str, port: int, asked: Node) -> None:
-        self._owners[slot] = self.at(host, port, asked)
+        owner = self.at(host, port, asked)
+        if owner is not self._owners[slot]:
+            self._owners[slot] = owner
+            self.admission.doubt(owner)
         self.refresh()
 
     def stale(self, link: Node, why: str) -> None:
@@ -188,6 +191,8 @@ class Cluster(Topology):
                 place = gate_of(call)
                 if slot >= 0 and before[slot] is link and owners[slot] is not link and place not in self.gates:
                     self.gates[place] = SlotRetry(self, slot, place, link)
+        for link in {new for old, new in zip(before, owners, strict=True) if new is not old and new and old}:
+            self.admission.doubt(link)
         self._reroute()
         self._retire(set(filter(None, owners)))
 

@@ -52,11 +52,14 @@ and all keys of one coordinator share a slot, so one script can change them atom
                                         "m:<id>" → protobuf, and told, membership, members of all of them
     rl:{group:<name>}:topics    set     topics the group has offsets on
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
-    rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of witnesses
+    rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of
+                                        witnesses; lost_above, continued_at: lost versions
     rl:{catalog}:claim          string  cluster id that a running broker knew, if it is not the stored one; expires
     rl:{witness:<n>}:cluster    string  copy of the cluster id; on a Redis Cluster only, n from 0 to 63
     rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
                                         Cluster a number whose slot the node owns
+    rl:{witness:<n>}:count      string  raised by every broker twice a second; lower after Redis has lost writes
+    rl:{catalog}:epochs         hash    "topic id:partition" → leader epoch, if Redis has lost records of the partition
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
@@ -267,8 +270,8 @@ class CatalogKeys:
     """The keys that every broker shares."""
 
     __slots__ = (
-        "acls", "addresses", "audit", "brokers", "claim", "deadletters", "due", "groups", "quotas", "state", "tokens",
-        "topics", "users",
+        "acls", "addresses", "audit", "brokers", "claim", "deadletters", "due", "epochs", "groups", "quotas", "state",
+        "tokens", "topics", "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -280,6 +283,7 @@ class CatalogKeys:
         self.groups = f"{base}:groups".encode()
         self.claim = f"{base}:claim".encode()
         self.due = f"{base}:due".encode()
+        self.epochs = f"{base}:epochs".encode()
         self.users = f"{base}:users".encode()
         self.acls = f"{base}:acls".encode()
         self.tokens = f"{base}:tokens".encode()
@@ -305,6 +309,10 @@ def witness(prefix: str, number: int) -> bytes:
 
 def replication_marker(prefix: str, number: int) -> bytes:
     return f"{prefix}:{{replicated:{number}}}:marker".encode()
+
+
+def write_counter(prefix: str, number: int) -> bytes:
+    return f"{prefix}:{{witness:{number}}}:count".encode()
 
 
 def idempotency_key(prefix: str, digest: str) -> bytes:

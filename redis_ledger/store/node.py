@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from hiredis import HiredisError, ReplyError
 
@@ -28,18 +28,17 @@ from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
 from redis_ledger.store.connection import (
     ALONE,
     NEVER,
-    Arg,
     Connection,
     RedisCall,
     ask,
     dial,
     fail_all,
-    handshake,
     pack,
     settle,
 )
 from redis_ledger.store.connection_errors import Unreachable, explain
 from redis_ledger.store.group_commit import Turnstile
+from redis_ledger.store.inspection import Inspection, greet
 from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo, parse_replication
 from redis_ledger.store.scripts import Script
@@ -48,22 +47,6 @@ from redis_ledger.store.watch import Watch
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 GROUPED_ITEMS_MAX = 64  # of all group commits in flight to a node
 _log = logging.getLogger("redis_ledger.store")
-
-
-class Inspection(Protocol):
-    """Decides on each new connection whether its node may serve. `Admission` implements it."""
-
-    def questions(self, node: Node, /) -> Sequence[tuple[bytes, ...]]:
-        """The commands that a new connection sends before any call."""
-        ...
-
-    def take(self, node: Node, name: str, asked: Sequence[tuple[bytes, ...]], replies: Sequence[Any], /) -> object:
-        """Evaluates the replies to `questions`, in the same order; errors are values."""
-        ...
-
-    def claim(self, node: Node, /) -> Sequence[tuple[Arg, ...]]:
-        """The commands to send to the node after `take`."""
-        ...
 
 
 class Node:
@@ -84,7 +67,7 @@ class Node:
         *,
         name: str,
         primary: Callable[[], bool],
-        inspection: Inspection,
+        inspection: Inspection[Node],
         open_barrier: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None = None,
     ) -> None:
         self.name = name
@@ -101,6 +84,8 @@ class Node:
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
         self._inspection, self._open_barrier = inspection, open_barrier
         self._may_refuse = open_barrier is not None
+        self._paused: Connection | None = None  # a connection whose calls wait until `recheck` is over
+        self._rechecks: asyncio.Task[None] | None = None
         self._tried: Address | None = None
         self._broke = asyncio.Event()
         self._closed = False
@@ -163,7 +148,8 @@ class Node:
 
     def fence(self, done: Callable[[], None]) -> None:
         """Calls done once everything issued so far has been answered, refused, failed or moved elsewhere."""
-        last = self.conn.queue if self.conn is not None else self.waiting
+        conn = self.conn or self._paused
+        last = self.waiting or (conn.queue if conn is not None else None)
         if not last:
             asyncio.get_running_loop().call_soon(done)
             return
@@ -248,13 +234,14 @@ class Node:
                 await self._broke.wait()
 
     async def _connect(self) -> None:
-        async with asyncio.timeout(max(0.2, min(self._watch.timeout_ms, self._watch.retry_ms) / 1000)):
+        async with asyncio.timeout(self._connect_s_max()):
             self._tried = None
             self._tried = address = await self.locate()
             conn = await dial(address, lambda: Connection(settle, self._lost))
             try:
-                await self._greet(conn, address)
+                await greet(conn, address, self, self._inspection, primary_only=self._primary)
                 barrier = await self._barrier(conn, address)
+                await self._inspection.compare(self, partial(ask, conn))
                 # The last reply and the end of the connection may have arrived together.
                 if not conn.is_open:
                     raise ConnectionError("the connection broke while it was being opened")
@@ -266,33 +253,41 @@ class Node:
         self.why = None
         self._broke.clear()
         conn.conclude = partial(self._conclude, self) if barrier is None else partial(self._take_reply, barrier)
-        self.conn, self.barrier = conn, barrier
+        self.barrier = barrier
+        self._resume(conn)
+        self.ready.set()
+
+    def _resume(self, conn: Connection) -> None:
+        self.conn = conn
         waiting, self.waiting = self.waiting, deque()
         for call in waiting:
             if call.future.done():
                 self.leave(call)
             else:
                 self.send(call)
-        self.ready.set()
 
-    async def _greet(self, conn: Connection, address: Address) -> None:
-        await handshake(conn, address)
-        scripts, questions = Script.all(), self._inspection.questions(self)
-        loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
-        role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
-        pong, loaded = replies[0], replies[len(questions) :]
-        if isinstance(pong, Exception) and not str(pong).startswith("MISCONF"):
-            raise pong
-        if isinstance(role, list) and role[0] != b"master" and self._primary():
-            raise StoreUnavailable(f"Redis at {address.name} is not the primary any more.")
-        if broken := next((each for each in replies if isinstance(each, ConnectionError)), None):
-            raise broken
-        for script, sha in zip(scripts, loaded, strict=True):
-            if isinstance(sha, Exception):
-                # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
-                _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
-        self._inspection.take(self, address.name, questions, replies[: len(questions)])
-        await ask(conn, self._inspection.claim(self))
+    def recheck(self) -> None:
+        """Compares the node's data as on a new connection. Calls that are issued meanwhile wait; those that Redis has
+        already are answered."""
+        conn = self.conn
+        if conn is None:
+            return  # the next connection is compared
+        self.conn, self._paused = None, conn
+        self._rechecks = asyncio.get_running_loop().create_task(self._recheck(conn))
+
+    async def _recheck(self, conn: Connection) -> None:
+        try:
+            async with asyncio.timeout(self._connect_s_max()):
+                await self._inspection.compare(self, partial(ask, conn))
+        except (OSError, HiredisError, LedgerError) as error:
+            conn.abort(error)
+        finally:
+            if self._paused is conn and conn.is_open:  # else `_lost` has it, or will
+                self._paused = None
+                self._resume(conn)
+
+    def _connect_s_max(self) -> float:
+        return max(0.2, min(self._watch.timeout_ms, self._watch.retry_ms) / 1000)
 
     async def _barrier(self, conn: Connection, address: Address) -> ReplicationBarrier | None:
         if self._open_barrier is None:
@@ -310,10 +305,10 @@ class Node:
 
     def _lost(self, conn: Connection, why: Exception | None) -> None:
         error = ConnectionError(f"the connection broke: {why}" if why else "the connection was closed by the server")
-        if conn is not self.conn:
+        if conn is not self.conn and conn is not self._paused:
             fail_all(conn, why)
             return
-        self.conn = None
+        self.conn = self._paused = None
         self.why = Unreachable(str(error))
         self.ready.clear()
         watch = self._watch
@@ -346,12 +341,14 @@ class Node:
 
     def reset(self, why: Exception) -> None:
         """Breaks the connection so that the node is located and greeted again."""
-        if self.conn is not None:
-            self.conn.abort(why)
+        conn = self.conn or self._paused
+        if conn is not None:
+            conn.abort(why)
 
     def under_way(self) -> Sequence[RedisCall]:
         """Calls that Redis has, or is about to get."""
-        return tuple(self.conn.queue) if self.conn is not None else ()
+        conn = self.conn or self._paused
+        return tuple(conn.queue) if conn is not None else ()
 
     def strand(self) -> deque[RedisCall]:
         """Takes the calls that wait for a connection, in order, to be sent by another link."""
@@ -365,7 +362,9 @@ class Node:
         self._watch.watched.remove(self.look)
         self._watch.pauses.forget(self)
         self._task.cancel()
-        conn, self.conn = self.conn, None
+        if self._rechecks is not None:
+            self._rechecks.cancel()
+        conn, self.conn, self._paused = self.conn or self._paused, None, None
         held = self._held()
         for call in held:
             call.written = True

@@ -361,6 +361,17 @@ redis_rolled_back = counter(
     "Partitions whose end offset has moved back: Redis was restarted with older data.",
     unit="partitions",
 )
+redis_lost_records = counter(
+    "redis_ledger_redis_lost_records",
+    "Offsets that were answered and that Redis has lost, of the partitions that redis_ledger_redis_rolled_back counts.",
+    unit="records",
+)
+redis_lost_writes = counter(
+    "redis_ledger_redis_lost_writes",
+    "Losses that this broker found when Redis came back with older data: partition, coordinator, catalog (topics), "
+    "other (acknowledgements, group offsets or other changes).",
+    labels=("kind",),
+)
 redis_round_trip = histogram_family(
     "redis_ledger_redis_round_trip_seconds",
     "Time from a socket write to the last reply to its calls. One write at a time is measured per connection.",

@@ -8,6 +8,7 @@ again until it is done.  Source: PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +17,7 @@ import msgspec
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.connection import Arg
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
@@ -64,6 +66,7 @@ class Coordinator:
         self._broker = broker
         self._calls = 0
         self.following = 0  # the next number to allocate, as of this broker's newest reply
+        self.entry = 0  # the last entry of the transaction log, as of this broker's newest reply
         self._loop = asyncio.get_running_loop()
         batched = config.transaction_log_batched_write_enabled
         self._group: GroupCommit[_Operation] = GroupCommit(
@@ -104,6 +107,13 @@ class Coordinator:
         self._group.add(_Operation(name, subject, rest, future), len(rest) + 16, lazy=lazy)
         return future
 
+    def abort_command(self, serials: Sequence[str]) -> tuple[Arg, ...]:
+        """The command that decides to abort these transactions; the sweep then ends them. It carries another broker
+        name, so that it does not take part in the numbering of calls."""
+        operations = [word for serial in serials for word in ("end", serial, "A")]
+        args: list[Arg] = [self._clock.now_ms(), f"{self._broker}!", 0, *self._limits, *operations]
+        return (b"EVALSHA", APPLY.sha, len(self._key_list), *self._key_list, *args)
+
     @property
     def waiting(self) -> int:
         return len(self._group)
@@ -128,8 +138,9 @@ class Coordinator:
                     operation.future.set_exception(error)
                     operation.future.exception()  # no caller awaits a lazy operation; the sweep repeats it
             return
-        _, lowest, following, replies = done.result()
+        _, lowest, following, replies, entry = done.result()
         self.following = max(self.following, int(following))
+        self.entry = max(self.entry, int(entry))
         watermark = int(lowest) - 1 if lowest else int(following) - 1
         for operation, (status, *fields) in zip(operations, decode_replies(replies), strict=True):
             if fields and fields[0] == MORE:

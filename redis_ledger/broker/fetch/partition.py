@@ -20,6 +20,7 @@ from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.leader_epochs import epoch_at
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.ledger.reader import ALL_RECORDS, Read
@@ -172,16 +173,18 @@ class PartitionFetch:
 
     def _shape(self, read: Read, offset: int, committed: bool) -> Fetched:
         head, batches = read.head, []
+        starts = head.epoch_starts
         for entry, payload in zip(read.entries, read.payloads, strict=True):
             if committed and (entry.is_marker or logs.is_aborted(entry, read.aborted)):
                 continue
+            epoch = epoch_at(starts, entry.base_offset) if starts else head.leader_epoch
             if entry.is_marker:
                 data = marker(
-                    entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch,
+                    entry.base_offset, epoch, entry.producer_id, entry.epoch,
                     bool(entry.flags & logs.COMMIT), 0, entry.appended_ms,
                 )  # fmt: skip
             else:
-                data = place(payload, entry.base_offset, head.leader_epoch)
+                data = place(payload, entry.base_offset, epoch)
             txn = TxnId.of_producer(entry.producer_id) if entry.is_transactional else None
             batches.append(FetchedBatch(entry.base_offset, entry.last_offset, data, entry.is_marker, txn))
         following = read.entries[-1].last_offset + 1 if read.entries else offset

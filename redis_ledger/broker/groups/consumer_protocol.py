@@ -78,9 +78,9 @@ class ConsumerGroups:
         if self._rules is not self._security.rules:
             self._rules = self._security.rules
             self._topics = Topics(self._topics.by_name)
-        if self._catalog.version != self._version:
+        if self._catalog.versions.names != self._version:
             async with self._reading:
-                version = self._catalog.version
+                version = self._catalog.versions.names
                 if version != self._version:
                     entries = await self._catalog.list()
                     facts = {entry.name: TopicFacts(bytes.fromhex(entry.id), entry.partitions) for entry in entries}

@@ -56,6 +56,11 @@ class ExclusiveConsumers:
         if entered is None or self._is_old(entered):
             await self._own(first, name, consumer, take=False)
 
+    def forget_all(self) -> None:
+        """Redis may have lost ownerships: the next call of each consumer claims its own again."""
+        self._shared.clear()
+        self._entered.clear()
+
     def forget(self, first: Partition, name: str, consumer: str) -> None:
         """Evicts a cached epoch that a partition has refused."""
         self._shared.pop((first.topic_id, name), None)

@@ -71,6 +71,10 @@ class Subscriptions:
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 
+    def forget_owners(self) -> None:
+        """Redis may have lost owners of exclusive subscriptions: they claim them again."""
+        self._sessions.forget_all()
+
     async def create(
         self,
         topic: str,

@@ -87,21 +87,30 @@ class HangingTransactions:
         for first in range(0, len(places), AT_ONCE):
             await asyncio.gather(*(self._look_quietly(place) for place in places[first : first + AT_ONCE]))
 
-    async def _look_quietly(self, place: PartitionKey) -> None:
-        """Checks one partition; an unreachable partition does not delay others."""
+    async def look_after_loss(self) -> None:
+        """One round over all partitions, for transactions of any age: a coordinator may have lost a transaction that a
+        partition still holds."""
+        entries = await self._catalog.list()
+        places = [PartitionKey(entry.name, entry.id, number) for entry in entries for number in range(entry.partitions)]
+        for first in range(0, len(places), AT_ONCE):
+            await asyncio.gather(*(self._look_quietly(place, 0) for place in places[first : first + AT_ONCE]))
+
+    async def _look_quietly(self, place: PartitionKey, age_ms: int | None = None) -> None:
+        """Checks one partition; an unreachable partition does not delay others.  age_ms: of the youngest transaction to
+        check; None: the maximum age."""
         topic, _, number = place
         self._turns.took(place, self._loop.time())
         try:
             partition = await self._catalog.partition(topic, number)
-            for held in await self._held(partition):
+            for held in await self._held(partition, self._age_ms if age_ms is None else age_ms):
                 await self._settle(partition, held)
         except UnknownTopic:
             return  # deleted meanwhile
         except LedgerError as error:
             log.warning("hanging transactions cannot be checked", topic=topic, partition=number, error=str(error))
 
-    async def _held(self, partition: Partition) -> list[HangingTransaction]:
-        """Returns transactions of the partition above the maximum age, at most HELD_MAX of each kind: the oldest open
+    async def _held(self, partition: Partition, age_ms: int) -> list[HangingTransaction]:
+        """Returns transactions of the partition above this age, at most HELD_MAX of each kind: the oldest open
         ones, and random ones with acknowledgements or scheduled batches."""
         k = partition.keys
         rows: dict[TxnId, Producer | None] = {}
@@ -127,7 +136,7 @@ class HangingTransactions:
                 names_of = pending.setdefault(TxnId(int(found[1]), int(found[2])), [])
                 if name not in names_of:
                     names_of.append(name)
-        before = self._clock.now_ms() - self._age_ms
+        before = self._clock.now_ms() - age_ms
         return [
             HangingTransaction(txn, rows.get(txn), tuple(pending.get(txn, ())))
             for txn in sorted(rows.keys() | pending.keys())

@@ -60,6 +60,10 @@ class ParticipantRegistry:
     def forget(self, txn: TxnId) -> None:
         self._known.pop(txn, None)
 
+    def forget_all(self) -> None:
+        """Redis may have lost registrations: every participant is registered again."""
+        self._known.clear()
+
     def _participants_of(self, txn: TxnId) -> dict[Participant, float]:
         known = self._known.get(txn)
         if known is None:

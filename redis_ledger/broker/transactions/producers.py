@@ -118,6 +118,10 @@ class Producers:
             return None
         return cached.txn if self._registry.is_registered(cached.txn, participant) else None
 
+    def forget_all(self) -> None:
+        """Redis may have lost transactions: the next batch of each producer is verified again."""
+        self._open.clear()
+
     def forget(self, producer_id: int) -> None:
         cached = self._open.pop(producer_id, None)
         if cached is not None:

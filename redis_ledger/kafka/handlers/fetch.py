@@ -2,7 +2,8 @@
 
 4    isolation, last stable offset, aborted transactions     5    log start offset      7   fetch sessions (KIP-227)
 9    the client's leader epoch is compared                   11   rack (there is nothing nearer)
-12   epochs of fetched records (there is one epoch)          13   topics by id          15-17  fields of followers
+12   the epoch of the last record: a diverging epoch is answered if the log ends before it   13   topics by id
+15-17  fields of followers
 The first 16 bytes of a batch are rewritten with its offset, the rest is sent from memory.  Markers are built when they
 are read.  A read_committed consumer waits behind an open transaction until the stable offset moves.
 """
@@ -23,6 +24,7 @@ from redis_ledger.kafka.partition_lookup import FEW, PartitionLookup
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.protocol.messages.fetch_response import (
     AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
@@ -30,6 +32,8 @@ from redis_ledger.kafka.protocol.messages.fetch_response import (
 from redis_ledger.kafka.protocol.primitives import Buffer
 from redis_ledger.kafka.request_context import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, RequestContext, code_of, epoch_code
 from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.leader_epochs import UNDEFINED, end_of_epoch, epoch_at
+from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.ledger.reader import Read
 from redis_ledger.records.control import marker
 from redis_ledger.telemetry import tracing
@@ -203,18 +207,24 @@ def _partition_data(
     head = read.head
     if refused := epoch_code(one.partition.current_leader_epoch, head.leader_epoch):
         return _failed(number, refused)
+    if diverging := _diverging(one.partition, head):
+        return PartitionData(
+            number, NONE, head.end_offset, head.stable_offset, head.start_offset, diverging_epoch=diverging, records=b""
+        )
+    starts = head.epoch_starts
     chunks: list[Buffer] = []
     last, records, size = wanted.offset, 0, 0
     for entry, payload in zip(read.entries, read.payloads, strict=True):
+        epoch = epoch_at(starts, entry.base_offset) if starts else head.leader_epoch
         if entry.is_marker:
             commit = bool(entry.flags & logs.COMMIT)
-            at = (entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch)
+            at = (entry.base_offset, epoch, entry.producer_id, entry.epoch)
             chunks.append(marker(*at, commit, 0, entry.appended_ms))
         elif room <= 0:
             break  # earlier partitions have filled the response
         else:
             body = memoryview(payload)
-            chunks.append(_place(entry.base_offset, bytes(body[8:12]), head.leader_epoch))
+            chunks.append(_place(entry.base_offset, bytes(body[8:12]), epoch))
             chunks.append(body[PLACED_BYTES:])
             records += entry.records
             size += len(body)
@@ -235,6 +245,16 @@ def _partition_data(
         aborted_transactions=aborted,
         records=chunks,
     )
+
+
+def _diverging(asked: FetchPartition, head: PartitionHead) -> EpochEndOffset | None:
+    """Where the epoch of the client's last record ends, if that is below the requested offset (KIP-595)."""
+    if asked.last_fetched_epoch < 0:
+        return None
+    end = end_of_epoch(head.epoch_starts, asked.last_fetched_epoch, head.current)
+    if end == UNDEFINED or (end.epoch == asked.last_fetched_epoch and end.end_offset >= asked.fetch_offset):
+        return None
+    return EpochEndOffset(end.epoch, end.end_offset)
 
 
 def _response(

@@ -24,6 +24,7 @@ from redis_ledger.kafka.protocol.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of, epoch_code
+from redis_ledger.ledger.leader_epochs import epoch_at
 from redis_ledger.ledger.partition import Partition
 
 VERSIONS = (1, 10)
@@ -82,7 +83,8 @@ async def _one(
         if error.kafka_code == 3:
             call.broker.catalog.forget(topic)
         return ListOffsetsPartitionResponse(number, code_of(error))
-    return ListOffsetsPartitionResponse(number, NONE, timestamp, offset, head.leader_epoch)
+    epoch = epoch_at(head.epoch_starts, offset) if head.epochs else head.leader_epoch
+    return ListOffsetsPartitionResponse(number, NONE, timestamp, offset, epoch)
 
 
 async def _by_time(

@@ -106,11 +106,12 @@ async def _topic(
 
 
 def _shown(entry: TopicEntry, request: MetadataRequest, call: RequestContext) -> MetadataResponseTopic:
-    leader = call.broker.live_brokers.leader
+    leader, epoch_of = call.broker.live_brokers.leader, call.broker.leader_epochs.of
     partitions = []
     for number in range(entry.partitions):
         node = leader(entry.name, number, call.peer.listener)
-        partitions.append(MetadataResponsePartition(NONE, number, node, 0, [node], [node], []))
+        epoch = epoch_of(entry.id, number)
+        partitions.append(MetadataResponsePartition(NONE, number, node, epoch, [node], [node], []))
     asked = request.include_topic_authorized_operations
     return MetadataResponseTopic(
         NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions,

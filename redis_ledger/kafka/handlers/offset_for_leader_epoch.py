@@ -2,8 +2,8 @@
 
 2   the current epoch known to the client     3   replica id (unused)     4   flexible
 
-The current epoch ends at the end of the log.  Earlier epochs are not stored, so their end is undefined (-1), and the
-client applies its reset policy.
+The current epoch ends at the end of the log, an earlier one where the log ended when the next epoch began. An epoch
+that has not begun is undefined (-1).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_response impor
     OffsetForLeaderTopicResult,
 )
 from redis_ledger.kafka.request_context import NONE, RequestContext, code_of, epoch_code
+from redis_ledger.ledger.leader_epochs import end_of_epoch
 
 VERSIONS = (2, 4)
 IS_READ = True
@@ -38,10 +39,10 @@ async def handle(request: OffsetForLeaderEpochRequest, call: RequestContext) -> 
                 head = await call.broker.topics.head(name, asked.partition)
             except LedgerError as error:
                 return EpochEndOffset(code_of(error), asked.partition)
-            refused = epoch_code(asked.current_leader_epoch, head.leader_epoch)
-            if refused or asked.leader_epoch != head.leader_epoch:
+            if refused := epoch_code(asked.current_leader_epoch, head.leader_epoch):
                 return EpochEndOffset(refused, asked.partition)
-            return EpochEndOffset(NONE, asked.partition, head.leader_epoch, head.end_offset)
+            end = end_of_epoch(head.epoch_starts, asked.leader_epoch, head.current)
+            return EpochEndOffset(NONE, asked.partition, end.epoch, end.end_offset)
 
         once = {each.partition: each for each in topic.partitions}  # a duplicate partition is returned once
         topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, once.values())))

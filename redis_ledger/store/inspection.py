@@ -1,0 +1,65 @@
+"""What a new connection asks before it carries a call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.address import Address
+from redis_ledger.store.connection import Arg, Connection, ask, handshake
+from redis_ledger.store.scripts import Script
+
+N_contra = TypeVar("N_contra", contravariant=True)  # a node
+_log = logging.getLogger("redis_ledger.store")
+Probe = Callable[[Sequence[Sequence[Arg]]], Awaitable[list[Any]]]  # commands to replies; errors are values
+
+
+class Inspection(Protocol[N_contra]):
+    """Decides on each new connection whether its node may serve. `Admission` implements it."""
+
+    def questions(self, node: N_contra, /) -> Sequence[tuple[bytes, ...]]:
+        """The commands that a new connection sends before any call."""
+        ...
+
+    def take(self, node: N_contra, name: str, asked: Sequence[tuple[bytes, ...]], replies: Sequence[Any], /) -> object:
+        """Evaluates the replies to `questions`, in the same order; errors are values."""
+        ...
+
+    def claim(self, node: N_contra, /) -> Sequence[tuple[Arg, ...]]:
+        """The commands to send to the node after `take`."""
+        ...
+
+    async def compare(self, node: N_contra, probe: Probe, /) -> None:
+        """Compares the node's data with what is remembered of it, if the node may have lost writes. No call is sent to
+        the node until it returns."""
+        ...
+
+
+async def greet(
+    conn: Connection,
+    address: Address,
+    node: N_contra,
+    inspection: Inspection[N_contra],
+    *,
+    primary_only: Callable[[], bool],
+) -> None:
+    """Authenticates, loads the scripts and inspects the node. Raises OSError, HiredisError, LedgerError."""
+    await handshake(conn, address)
+    scripts, questions = Script.all(), inspection.questions(node)
+    loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
+    role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
+    pong, loaded = replies[0], replies[len(questions) :]
+    if isinstance(pong, Exception) and not str(pong).startswith("MISCONF"):
+        raise pong
+    if isinstance(role, list) and role[0] != b"master" and primary_only():
+        raise StoreUnavailable(f"Redis at {address.name} is not the primary any more.")
+    if broken := next((each for each in replies if isinstance(each, ConnectionError)), None):
+        raise broken
+    for script, sha in zip(scripts, loaded, strict=True):
+        if isinstance(sha, Exception):
+            # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
+            _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
+    inspection.take(node, address.name, questions, replies[: len(questions)])
+    await ask(conn, inspection.claim(node))

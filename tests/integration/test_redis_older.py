@@ -1,0 +1,269 @@
+"""Redis comes back with older data under brokers that run: no offset is assigned twice, and the loss is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, ProducerFenced, UnknownTopic, UnknownTransactionalId
+from redis_ledger.ledger.leader_epochs import GAP
+from redis_ledger.records.read import decode
+from tests.support.broker import eventually, one, records, status, values_of
+from tests.support.redis_servers import Server, redis_server
+
+KEEPS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"}
+FAST: dict[str, Any] = {"coordinators": 1, "redis_retry_ms": 5_000}
+
+
+@pytest.fixture
+def redis() -> Iterator[Server]:
+    with redis_server(**KEEPS) as server:
+        yield server
+
+
+class Backup:
+    """The append-only file as it is now, and the way back to it."""
+
+    def __init__(self, server: Server) -> None:
+        self._server, self._copy = server, server.folder / "copy"
+        shutil.copytree(server.folder / "appendonlydir", self._copy)
+
+    def restore(self) -> None:
+        self._server.kill()
+        shutil.rmtree(self._server.folder / "appendonlydir")
+        shutil.copytree(self._copy, self._server.folder / "appendonlydir")
+        self._server.start()
+
+
+@asynccontextmanager
+async def brokers(server: Server, prefix: str, count: int, **settings: Any) -> AsyncIterator[list[Broker]]:
+    async with one(server.url, prefix, name=f"b{count}", **FAST, **settings) as broker:
+        if count == 1:
+            yield [broker]
+            return
+        async with brokers(server, prefix, count - 1, **settings) as others:
+            yield [*others, broker]
+
+
+async def holds(condition: Callable[[], bool], within_s: float = 20) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def offsets_of(broker: Broker, topic: str, offset: int = 0) -> list[tuple[int, str]]:
+    fetched = await broker.records.fetch(topic, 0, offset)
+    return [(r.offset, (r.value or b"").decode()) for b in fetched.batches for r in decode(b.data)]
+
+
+def lost(broker: Broker) -> list[tuple[str, int, int, int]]:
+    return [(each.topic, each.partition, each.first_offset, each.end_offset) for each in broker.lost_writes.partitions]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+async def test_no_offset_is_assigned_twice_after_a_restore(redis: Server, prefix: str, count: int):
+    async with brokers(redis, prefix, count) as all_of_them:
+        first, last = all_of_them[0], all_of_them[-1]
+        await first.topics.create("orders", 1)
+        await first.records.produce("orders", records("old-0", "old-1"))
+        backup = Backup(redis)
+        for number in range(2, 6):
+            await first.records.produce("orders", records(f"lost-{number}"))
+        assert await values_of(first, "orders") == ["old-0", "old-1", *(f"lost-{n}" for n in range(2, 6))]
+        backup.restore()
+        await holds(lambda: bool(lost(first)))
+        [(topic, partition, begin, end)] = lost(first)
+        assert (topic, partition, begin, end) == ("orders", 0, 2, 6)
+        (appended,) = await last.records.produce("orders", records("new"))
+        assert appended.base_offset == 6 + GAP + 1
+        for broker in all_of_them:
+            assert await values_of(broker, "orders") == ["old-0", "old-1", "new"]
+            # a reader that stands in the lost part goes on at the new records
+            assert await offsets_of(broker, "orders", 4) == [(appended.base_offset, "new")]
+            head = await broker.topics.head("orders", 0)
+            assert head.leader_epoch == 1
+            assert head.end_offset == appended.base_offset + 1
+        body = (await first.ready())["lost_writes"]
+        assert body["records"] == 4
+        assert body["partitions"][0]["first_lost_offset"] == 2
+
+
+async def test_calls_that_waited_for_redis_do_not_overtake_the_comparison(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        await broker.records.produce("orders", records("old"))
+        backup = Backup(redis)
+        await broker.records.produce("orders", records("lost"))
+        redis.kill()
+        waiting = asyncio.ensure_future(broker.records.produce("orders", records("waits")))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        backup.restore()
+        assert (await waiting)[0].base_offset == 2 + GAP + 1
+
+
+async def test_a_broker_that_answered_more_than_the_first_takes_over_once_more(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 2) as [knows_less, knows_more]:
+        await knows_less.topics.create("orders", 1)
+        await knows_less.records.produce("orders", records("old"))
+        backup = Backup(redis)
+        await knows_more.records.produce("orders", records("lost"))
+        # given more lost records than the gap is wide, which only one of the brokers has answered
+        (await knows_more.catalog.partition("orders", 0)).offsets.answered.learn(0, 3 * GAP)
+        await knows_less.records.produce("orders", records("lost as well"))
+        backup.restore()
+        await holds(lambda: bool(lost(knows_less)) and bool(lost(knows_more)))
+        head = await knows_less.topics.head("orders", 0)
+        assert head.end_offset > 4 * GAP
+        assert (await knows_more.records.produce("orders", records("new")))[0].base_offset == head.end_offset
+        assert await values_of(knows_less, "orders") == ["old", "new"]
+
+
+async def test_open_transactions_are_aborted_and_ids_go_on(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 2) as [first, second]:
+        await first.topics.create("orders", 1)
+        txn = (await first.transactions.begin()).id
+        await first.records.produce("orders", records("part one"), transaction=txn)
+        backup = Backup(redis)
+        await first.records.produce("orders", records("part two"), transaction=txn)
+        backup.restore()
+        with pytest.raises(LedgerError):
+            await first.transactions.commit(txn)
+        assert await eventually(lambda: status(second, txn), "aborted", 10)
+        await second.records.produce("orders", records("after"))
+        assert await eventually(lambda: values_of(second, "orders"), ["after"], 10)
+        assert (await second.transactions.begin()).id > txn
+
+
+async def test_a_transaction_that_its_coordinator_has_lost_does_not_hold_readers_back(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        backup = Backup(redis)
+        txn = (await broker.transactions.begin(300_000)).id
+        await broker.records.produce("orders", records("in doubt"), transaction=txn)
+        backup.restore()
+        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
+        await broker.records.produce("orders", records("plain"))
+        assert await values_of(broker, "orders") == ["plain"]
+        with pytest.raises(LedgerError):
+            await broker.transactions.commit(txn)
+
+
+async def test_epochs_of_a_transactional_id_are_not_handed_out_twice(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 2) as [first, second]:
+        await first.topics.create("orders", 1)
+        await first.producers.init("pay", 60_000)
+        backup = Backup(redis)
+        lost_id = await first.producers.init("pay", 60_000)
+        backup.restore()
+        await holds(lambda: "coordinator" in first.lost_writes.kinds)
+        with pytest.raises(ProducerFenced):
+            await first.producers.end("pay", *lost_id, commit=False, bump=False)
+        identity = await second.producers.init("pay", 60_000)
+        assert identity != lost_id
+        with pytest.raises(UnknownTransactionalId):
+            await first.producers.end("pay", *lost_id, commit=False, bump=False)
+        assert await second.producers.end("pay", *identity, commit=False, bump=True) == (identity[0], 1)
+
+
+async def test_topics_of_the_lost_part_do_not_live_on_in_caches(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 2) as [first, second]:
+        await first.topics.create("orders", 1)
+        backup = Backup(redis)
+        await first.topics.create("fresh", 1)
+        await first.records.produce("fresh", records("lost"))
+        assert await values_of(second, "fresh") == ["lost"]
+        backup.restore()
+        for broker in (first, second):
+            with pytest.raises(UnknownTopic):
+                await broker.records.fetch("fresh", 0, 0)
+        assert lost(first) == [("fresh", 0, 0, 1)]
+        assert "catalog" in first.lost_writes.kinds
+        await second.topics.create("fresh", 1)
+        assert (await first.records.produce("fresh", records("again")))[0].base_offset == 0
+
+
+async def test_lost_acknowledgements_are_detected(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        await broker.records.produce("orders", records("a"))
+        await broker.subscriptions.create("orders", "s", start="earliest")
+        await broker.rollbacks.raise_counters()
+        backup = Backup(redis)
+        got = await broker.subscriptions.receive("orders", "s", "c")
+        await broker.subscriptions.ack("orders", "s", "c", [each.id for each in got])
+        await broker.rollbacks.raise_counters()
+        backup.restore()
+        await holds(lambda: "other" in broker.lost_writes.kinds)
+        assert not lost(broker)
+        assert await eventually(lambda: one_message(broker), ["a"], 30)
+
+
+async def one_message(broker: Broker) -> list[str]:
+    return [(each.value or b"").decode() for each in await broker.subscriptions.receive("orders", "s", "c2")]
+
+
+async def test_a_restart_with_all_data_and_a_replica_that_attaches_change_nothing(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 2) as all_of_them:
+        first = all_of_them[0]
+        await first.topics.create("orders", 1)
+        await first.records.produce("orders", records("a", "b"))
+        txn = (await first.transactions.begin()).id
+        await first.records.produce("orders", records("c"), transaction=txn)
+        run = redis.info("server")
+        redis.kill()
+        redis.start()
+        assert redis.info("server") != run
+        await first.transactions.commit(txn)
+        with redis_server(replicaof=f"127.0.0.1 {redis.port}", repl_diskless_sync_delay="0") as replica:
+            await holds(lambda: b"master_link_status:up" in replica.info("replication"))
+            await asyncio.sleep(1.2)  # two looks
+            (after,) = await all_of_them[1].records.produce("orders", records("d"))
+        assert after.base_offset == 4
+        for broker in all_of_them:
+            assert broker.lost_writes.kinds == {}
+            assert (await broker.topics.head("orders", 0)).leader_epoch == 0
+            assert "lost_writes" not in await broker.ready()
+
+
+async def test_a_broker_that_was_not_there_compares_with_its_disk(redis: Server, prefix: str, tmp_path):
+    folder = str(tmp_path / "state")
+    async with brokers(redis, prefix, 2, state_dir=folder) as [first, second]:
+        await first.topics.create("orders", 1)
+        await first.records.produce("orders", records("old"))
+        backup = Backup(redis)
+        await first.records.produce("orders", records("lost", "lost"))
+        await second.records.produce("orders", records("lost"))
+    assert {path.name for path in (tmp_path / "state").glob("*.json")} == {"answered-0.json", "answered-1.json"}
+    backup.restore()
+    async with brokers(redis, prefix, 1, state_dir=folder) as [later]:
+        assert lost(later) == [("orders", 0, 1, 4)]
+        assert (await later.records.produce("orders", records("new")))[0].base_offset == 4 + GAP + 1
+    # what was found is not found again
+    async with brokers(redis, prefix, 1, state_dir=folder) as [later]:
+        assert later.lost_writes.kinds == {}
+
+
+async def test_the_disk_of_another_cluster_is_ignored(redis: Server, prefix: str, tmp_path):
+    folder = str(tmp_path)
+    async with brokers(redis, prefix, 1, state_dir=folder) as [broker]:
+        await broker.topics.create("orders", 1)
+        await broker.records.produce("orders", records("a"))
+    redis.ask("FLUSHALL")
+    async with brokers(redis, prefix, 1, state_dir=folder) as [broker]:
+        assert broker.lost_writes.kinds == {}
+        await broker.topics.create("orders", 1)
+        assert (await broker.records.produce("orders", records("a")))[0].base_offset == 0
+
+
+async def test_a_position_beyond_the_end_is_out_of_range(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        with pytest.raises(OffsetOutOfRange):
+            await broker.records.fetch("orders", 0, 1)
