@@ -17,7 +17,8 @@ KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 du
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
             6 ack_timeout_ms  7 session_ms (exclusive)
             8 epoch (exclusive): of this consumer's ownership, from cursor/claim; "" without one
-            9 after (exclusive): the consumer has received up to this offset; "": redeliver everything that is leased
+            9 after    the consumer has received up to this offset; "": redeliver everything that is leased (exclusive), or
+            that the repeated request leased
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
             11 request  name of the request, no spaces, or ""
             12 again    1: the response to this request was lost; its leases are delivered again with the same count
@@ -80,7 +81,7 @@ end
 if ARGV[12] == "1" then
   local names = redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
   for _, lease in ipairs(cursors.leases_at(c, names)) do
-    if of_this_request(lease) then add(lease, lease.first, true) end
+    if lease.first > after and of_this_request(lease) then add(lease, lease.first, true) end
   end
 end
 if exclusive then

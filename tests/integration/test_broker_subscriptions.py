@@ -46,6 +46,21 @@ async def test_aborted_records_and_markers_never_hold_a_subscription_back(broker
     assert len(await offsets(broker)) == 10
 
 
+@pytest.mark.parametrize("kind", ["shared", "exclusive"])
+async def test_a_repeated_receive_of_several_partitions_has_each_message_once(broker, kind):
+    """The first round asks every partition for its share.  The next one asks those with more, and must go on there."""
+    await broker.topics.create("several", 3)
+    await broker.subscriptions.create("several", "s", kind)
+    for partition, count in ((0, 1), (1, 6), (2, 1)):
+        values = (f"{partition}-{n}" for n in range(count))
+        await broker.records.produce("several", records(*values, partition=partition))
+    receive = broker.subscriptions.receive
+    first = await receive("several", "s", "c1", max_records=6, request="r")
+    again = await receive("several", "s", "c1", max_records=6, request="r", is_repeat=True)
+    assert sorted(m.id for m in again) == sorted(m.id for m in first)
+    assert len({m.id for m in again}) == 6
+
+
 async def test_acknowledging_what_cannot_be_seen_is_refused(broker):
     """TB-39: neither one by one nor cumulatively is an undecided record acknowledged."""
     await broker.subscriptions.create("t", "x", "exclusive")
