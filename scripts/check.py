@@ -77,6 +77,10 @@ def benchmark(name: str) -> list[str]:
     return [sys.executable, "-m", name]
 
 
+def simulation(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tests.sim", *arguments]
+
+
 class Definition(NamedTuple):
     """A step as it is listed.  prepare: a command that runs first and builds what the step needs."""
 
@@ -98,6 +102,17 @@ CHECKS = {
     "crash": Definition("processes killed at every write", pytest("crash", *TWO, "-m", "not slow")),
     "crash-slow": Definition(
         "100 000 records under 200 kills of brokers and Redis (15 minutes)", pytest("crash", "-m", "slow")
+    ),
+    "sim-quick": Definition(
+        "the simulation: its rules, three fixed seeds and a random one (90 seconds)", pytest("sim", "-m", "not slow")
+    ),
+    "sim": Definition(
+        "the simulation finds planted bugs, then runs random seeds (5 minutes)",
+        simulation("--minutes", "3", "--retention"),
+        pytest("sim", "-m", "slow"),
+    ),
+    "soak": Definition(
+        "the simulation with random seeds (an hour)", simulation("--minutes", "60", "--seconds", "60", "--retention")
     ),
     # One test after another: they measure how long other clients wait.
     "attack": Definition("decompression bombs and other attacks, with limits on time and memory", pytest("attack")),
@@ -164,7 +179,9 @@ PLANS = {
 ASIDE, BESIDE = "compat-quick", ("format-check", "lint", "types", "layers", "tidy")
 
 # Steps that `make test` leaves out: they take too long, or need what a CI machine may not have.
-NOT_IN_TEST = ("chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "spark")
+NOT_IN_TEST = (
+    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "spark", "sim-quick", "sim", "soak",
+)  # fmt: skip
 
 
 def steps(name: str) -> Iterator[Step]:

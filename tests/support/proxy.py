@@ -2,6 +2,8 @@
 
     store ──▶ proxy ──▶ Redis        cuts        the next reply is dropped and both sides are closed
           ◀──       ◀──              cut_after   the next reply breaks off after so many bytes
+                                     cut_request_after  the next request breaks off after so many bytes
+                                     delay_s     each piece is relayed so much later
                                      muted       replies vanish, the connection stays
                                      hold()      nothing is relayed until release()
 
@@ -21,6 +23,9 @@ class Proxy:
         self.requests: list[bytes] = []
         self.cuts = 0  # so many of the next replies are dropped, each with its connection
         self.cut_after: int | None = None  # bytes of replies that are relayed before the connection closes, once
+        self.cut_request_after: int | None = None  # the same of requests
+        self.delay_s = 0.0
+        self.keeps_requests = True
         self.muted = 0  # so many connections, from the first on, stay open and lose every reply
         self.connections = 0
         self.port = 0
@@ -79,8 +84,17 @@ class Proxy:
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 20):
-                self.requests.append(data)
+                if self.keeps_requests:
+                    self.requests.append(data)
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
+                if self.cut_request_after is not None:
+                    part, self.cut_request_after = data[: self.cut_request_after], None
+                    to.write(part)
+                    to.close()  # which sends what was written, unlike abort
+                    await to.wait_closed()
+                    break
                 to.write(data)
         to.transport.abort()
         back.transport.abort()
@@ -90,6 +104,8 @@ class Proxy:
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 20):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
                 if self.cuts:
                     self.cuts -= 1

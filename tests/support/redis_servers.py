@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -45,12 +46,24 @@ def free_port() -> int:
             return port
 
 
-class Server:
-    """One server.  url: how a store is opened on it."""
+def lasting_port() -> int:
+    """A port for a server that is stopped and started again: below those that the system gives to connections, of which
+    one could take it in between."""
+    while True:
+        port = random.randrange(12_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
-    def __init__(self, folder: Path, *, unix: bool = False, server_binary: str | None = None, **conf: str) -> None:
+
+class Server:
+    """One server.  url: how a store is opened on it.  port: 0 for any."""
+
+    def __init__(
+        self, folder: Path, *, unix: bool = False, port: int = 0, server_binary: str | None = None, **conf: str
+    ) -> None:
         self.folder = folder
-        self.port = 0 if unix else free_port()
+        self.port = 0 if unix else port or free_port()
         self.path = str(folder / "redis.sock") if unix else None
         self.url = f"unix://{self.path}" if unix else f"redis://127.0.0.1:{self.port}"
         self._binary = server_binary or binary()
@@ -130,7 +143,7 @@ class Server:
 def redis_server(*, unix: bool = False, server_binary: str | None = None, **conf: str) -> Iterator[Server]:
     """conf: settings by name, `_` for `-`: redis_server(maxmemory="10mb", appendonly="yes")."""
     with tempfile.TemporaryDirectory(prefix="rl-") as folder:
-        server = Server(Path(folder), unix=unix, server_binary=server_binary, **conf)
+        server = Server(Path(folder), unix=unix, port=0, server_binary=server_binary, **conf)
         try:
             server.start()
             yield server

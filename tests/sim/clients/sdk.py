@@ -1,0 +1,315 @@
+"""Clients that use the SDK: a producer, transactions, scheduled records, subscriptions, and two pipelines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Literal
+
+from redis_ledger import AsyncClient, LedgerError, Message, Record
+from redis_ledger.client._async.consumer import AsyncConsumer
+from redis_ledger.client._async.transaction import AsyncTransaction
+from redis_ledger.errors import (
+    AlreadyAborted,
+    AlreadyDelivered,
+    ConsumerBusy,
+    TransactionAbortOnly,
+    TransactionTimedOut,
+)
+from tests.sim.clients.context import INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
+
+ABORTED = (AlreadyAborted, TransactionTimedOut, TransactionAbortOnly)
+ACK_TIMEOUT_MS = 4_000
+TXN_TIMEOUT_MS = 6_000
+
+
+def connect(context: Context) -> AsyncClient:
+    return AsyncClient(context.urls, timeout_ms=10_000, attempt_ms=2_500)
+
+
+async def produce(context: Context) -> None:
+    values = Values(context.name, context.chance)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connect(context))
+        producer = client.producer(PLAIN, linger_ms=2)
+        stack.push_async_callback(_close, producer)
+        async for _ in context.rounds():
+            some = values.some(8)
+            op = context.recorder.invoke("send", topic=PLAIN, records=some, writer=values.writer, mode="idempotent")
+            try:
+                sent = [await producer.send(value, partition=partition) for partition, value in some]  # type: ignore[arg-type]
+                positions = [await each.result() for each in sent]
+            except LedgerError as error:
+                context.recorder.info("send", op, error)
+            else:
+                context.recorder.ok("send", op, positions=_positions(positions, some))
+
+
+async def transact(context: Context) -> None:
+    """Commits, aborts, and abandons transactions of one to three sends."""
+    values = Values(context.name, context.chance)
+    async with connect(context) as client:
+        async for number in context.rounds():
+            name = f"{context.name}#{number}"
+            txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+            verdict = context.chance.choices(("commit", "abort", "abandon"), (8, 2, 1))[0]
+            all_sent = True
+            for _ in range(context.chance.randint(1, 3)):
+                all_sent = all_sent and await _send(context, txn, name, TXN, values.some(4))
+            await _end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
+
+
+async def schedule(context: Context) -> None:
+    """Schedules records by themselves and in transactions, and cancels some."""
+    values = Values(context.name, context.chance)
+    async with connect(context) as client:
+        async for number in context.rounds(0.3):
+            due_ms = round(time.time() * 1000) + context.chance.choice((200, 1_000, 3_000, 6_000))
+            one = values.one(context.chance.randrange(3))
+            if number % 5 == 4:
+                name = f"{context.name}#{number}"
+                txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+                is_sent = await _send(context, txn, name, LATER, [one], due_ms=due_ms)
+                await _end(context, txn, name, "commit" if is_sent else "abort")
+                continue
+            call = {"topic": LATER, "records": [one], "writer": values.writer, "mode": "idempotent", "due_ms": due_ms}
+            op = context.recorder.invoke("send", **call)
+            try:
+                placed = await client.scheduled.schedule(LATER, one[1], partition=int(one[0]), deliver_at=due_ms)
+            except LedgerError as error:
+                context.recorder.info("send", op, error)
+                continue
+            context.recorder.ok("send", op)
+            if placed.scheduled is not None and context.chance.random() < 0.3:
+                await context.pause(context.chance.choice((0.1, 1.0, 3.0)))
+                await _cancel(context, client, str(placed.scheduled), str(one[1]))
+
+
+async def _cancel(context: Context, client: AsyncClient, id: str, value: str) -> None:
+    op = context.recorder.invoke("cancel", topic=LATER, value=value, scheduled=id)
+    try:
+        await client.scheduled.cancel(LATER, id)
+    except AlreadyDelivered:
+        context.recorder.ok("cancel", op, outcome="already_delivered")
+    except LedgerError as error:
+        context.recorder.info("cancel", op, error)
+    else:
+        context.recorder.ok("cancel", op, outcome="cancelled")
+
+
+# -- subscriptions -----------------------------------------------------------------------------------------------------
+
+
+async def shared(context: Context) -> None:
+    """Acknowledges most messages, returns some, forgets some."""
+    await _consume(context, TXN, "shared", "shared", prefetch=0)
+
+
+async def watch(context: Context) -> None:
+    await _consume(context, LATER, "watch", "shared", prefetch=0)
+
+
+async def exclusive(context: Context) -> None:
+    await _consume(context, PLAIN, "exclusive", "exclusive", prefetch=context.chance.choice((0, 0, 50)))
+
+
+async def _consume(
+    context: Context, topic: str, subscription: str, sharing: Literal["shared", "exclusive"], prefetch: int
+) -> None:
+    async with connect(context) as client:
+        consumer = client.consumer(
+            topic, subscription, name=context.name, kind=sharing, prefetch=prefetch, ack_timeout_ms=ACK_TIMEOUT_MS
+        )
+        async for _ in context.rounds(0.05):
+            messages = await _receive(context, consumer, sharing, prefetch)
+            if not messages:
+                continue
+            choice = context.chance.random()
+            if choice < 0.05:
+                continue  # the lease expires
+            if choice < 0.1:
+                await _nack(consumer, messages)
+            elif sharing == "exclusive" and choice < 0.7:
+                for partition in {each.partition for each in messages}:
+                    await _ack(context, consumer, [m for m in messages if m.partition == partition], is_cumulative=True)
+            else:
+                await _ack(context, consumer, messages)
+
+
+async def _receive(context: Context, consumer: AsyncConsumer, sharing: str, prefetch: int) -> list[Message]:
+    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name}
+    op = context.recorder.invoke("receive", sharing=sharing, prefetched=prefetch > 0, **call)
+    try:
+        messages = await consumer.receive(context.chance.randint(1, 30), wait_ms=500)
+    except ConsumerBusy:
+        context.recorder.ok("receive", op, records=[])
+        await context.pause(1.0)
+        return []
+    except LedgerError as error:
+        context.recorder.info("receive", op, error)
+        return []
+    context.recorder.ok("receive", op, records=[[m.partition, m.offset, m.text()] for m in messages])
+    return messages
+
+
+async def _ack(
+    context: Context, consumer: AsyncConsumer, messages: Sequence[Message], *, is_cumulative: bool = False
+) -> None:
+    ids = [[m.partition, m.offset] for m in messages]
+    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name, "ids": ids}
+    op = context.recorder.invoke("ack", cumulative=is_cumulative, **call)
+    try:
+        await (consumer.ack_cumulative(messages[-1]) if is_cumulative else consumer.ack(messages))
+    except LedgerError as error:
+        context.recorder.info("ack", op, error)
+    else:
+        context.recorder.ok("ack", op)
+
+
+async def _nack(consumer: AsyncConsumer, messages: Sequence[Message]) -> None:
+    try:
+        await consumer.nack(messages, delay_ms=200)
+    except LedgerError:
+        return  # the leases expire
+
+
+# -- pipelines ---------------------------------------------------------------------------------------------------------
+
+
+async def execute(context: Context) -> None:
+    """Consumes, transforms and produces in one request."""
+    await _pipeline(context, "execute")
+
+
+async def step(context: Context) -> None:
+    """Consumes, transforms and produces in a transaction, of which some are aborted or abandoned."""
+    await _pipeline(context, "step")
+
+
+async def _pipeline(context: Context, pipeline: str) -> None:
+    values = Values(context.name, context.chance)
+    async with connect(context) as client:
+        consumer = client.consumer(INPUT, pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS)
+        async for number in context.rounds(0.05):
+            messages = await _receive(context, consumer, "shared", 0)
+            if not messages:
+                continue
+            name = f"{context.name}#{number}"
+            outputs = [[m.partition, values.of(m.text())] for m in messages]
+            sources = [m.text() for m in messages]
+            if pipeline == "execute":
+                is_done = await _execute(context, client, consumer, name, messages, outputs, sources)
+            else:
+                is_done = await _step(context, client, consumer, name, messages, outputs, sources)
+            if not is_done:
+                await _redeliver(consumer)
+
+
+async def _execute(
+    context: Context, client: AsyncClient, consumer: AsyncConsumer, name: str, messages: list[Message],
+    outputs: list[Any], sources: list[str],
+) -> bool:  # fmt: skip
+    ack, send, end = _record_step(context, consumer, name, messages, outputs, sources, "commit")
+    records = {PIPELINES["execute"]: [Record(value, partition=partition) for partition, value in outputs]}
+    try:
+        await client.execute(acks=[(consumer, messages)], records=records, timeout_ms=TXN_TIMEOUT_MS)
+    except LedgerError as error:
+        for op, id in (("send", send), ("ack", ack), ("end", end)):
+            context.recorder.info(op, id, error)
+        return False
+    context.recorder.ok("send", send)
+    context.recorder.ok("ack", ack)
+    context.recorder.ok("end", end, outcome="committed")
+    return True
+
+
+def _record_step(
+    context: Context, consumer: AsyncConsumer, name: str, messages: list[Message], outputs: list[Any],
+    sources: list[str], verdict: str = "",
+) -> tuple[int, int, int]:  # fmt: skip
+    """Returns the ids of ack, send, and of the end if there is a verdict."""
+    pipeline = consumer.subscription
+    call = {"topic": INPUT, "subscription": pipeline, "consumer": consumer.name, "txn": name}
+    ack = context.recorder.invoke("ack", ids=[[m.partition, m.offset] for m in messages], **call)
+    facts = {"topic": PIPELINES[pipeline], "writer": context.name, "mode": "idempotent", "pipeline": pipeline}
+    send = context.recorder.invoke("send", records=outputs, sources=sources, txn=name, **facts)
+    end = context.recorder.invoke("end", txn=name, verdict=verdict) if verdict else 0
+    return ack, send, end
+
+
+async def _step(
+    context: Context, client: AsyncClient, consumer: AsyncConsumer, name: str, messages: list[Message],
+    outputs: list[Any], sources: list[str],
+) -> bool:  # fmt: skip
+    txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+    ack, send, _ = _record_step(context, consumer, name, messages, outputs, sources)
+    try:
+        sent = [await txn.send(PIPELINES["step"], value, partition=partition) for partition, value in outputs]
+        for each in sent:
+            await each.result()
+        await txn.ack(consumer, messages)
+    except LedgerError as error:
+        context.recorder.info("send", send, error)
+        context.recorder.info("ack", ack, error)
+        await _end(context, txn, name, "abort")
+        return False
+    context.recorder.ok("send", send)
+    context.recorder.ok("ack", ack)
+    verdict = context.chance.choices(("commit", "abort", "abandon"), (10, 1, 1))[0]
+    return await _end(context, txn, name, verdict) == "committed"
+
+
+async def _redeliver(consumer: AsyncConsumer) -> None:
+    try:
+        await consumer.redeliver_unacked()
+    except LedgerError:
+        return  # the leases expire
+
+
+# -- transactions ------------------------------------------------------------------------------------------------------
+
+
+async def _send(context: Context, txn: AsyncTransaction, name: str, topic: str, some: list[Any], **facts: Any) -> bool:
+    """Returns whether all records were accepted."""
+    call = {"topic": topic, "records": some, "writer": context.name, "mode": "idempotent", "txn": name, **facts}
+    op = context.recorder.invoke("send", **call)
+    try:
+        sent = [await txn.send(topic, value, partition=p, deliver_at=facts.get("due_ms")) for p, value in some]
+        positions = [await each.result() for each in sent]
+    except LedgerError as error:
+        context.recorder.info("send", op, error)
+        return False
+    context.recorder.ok("send", op, positions=_positions(positions, some))
+    return True
+
+
+async def _end(context: Context, txn: AsyncTransaction, name: str, verdict: str) -> str:
+    """Returns the outcome; empty if it is unknown."""
+    if verdict == "abandon":
+        return ""
+    op = context.recorder.invoke("end", txn=name, verdict=verdict)
+    try:
+        await (txn.commit() if verdict == "commit" else txn.abort())
+    except ABORTED as error:
+        context.recorder.fail("end", op, error, outcome="aborted")
+        return "aborted"
+    except LedgerError as error:
+        context.recorder.info("end", op, error)
+        return ""
+    outcome = "committed" if verdict == "commit" else "aborted"
+    context.recorder.ok("end", op, outcome=outcome)
+    return outcome
+
+
+def _positions(positions: Sequence[Any], some: Sequence[Any]) -> list[list[Any]]:
+    """Where records are in the log: without those that wait, and without those whose offset the broker forgot."""
+    found = zip(positions, some, strict=True)
+    return [[position.partition, position.offset, value] for position, (_, value) in found if position.offset >= 0]
+
+
+async def _close(producer: Any) -> None:
+    try:
+        await producer.close()
+    except LedgerError:
+        return  # its records have been recorded as unknown

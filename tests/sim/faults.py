@@ -1,0 +1,185 @@
+"""Carries out the faults of a schedule: each begins at its time, and is undone after it has lasted."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from tests.sim.processes import Processes
+from tests.sim.recorder import Recorder
+from tests.sim.schedule import Fault
+from tests.support.proxy import Proxy
+from tests.support.redis_servers import Server
+
+ALL_CONNECTIONS = 1 << 30
+PULSE_S = 0.05  # redis.slow stops the server for so long, again and again
+SPARE_BYTES = 300_000  # what fits into a full Redis
+
+
+@asynccontextmanager
+async def _kill_broker(processes: Processes, fault: Fault) -> AsyncIterator[None]:
+    broker = processes.brokers[fault.target]
+    broker.kill()
+    yield
+    await asyncio.to_thread(broker.start, processes.bug)
+
+
+@asynccontextmanager
+async def _pause_broker(processes: Processes, fault: Fault) -> AsyncIterator[None]:
+    broker = processes.brokers[fault.target]
+    broker.signal(signal.SIGSTOP)
+    yield
+    broker.signal(signal.SIGCONT)
+
+
+@asynccontextmanager
+async def _kill_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
+    server.kill()
+    yield
+    await asyncio.to_thread(server.start)
+
+
+@asynccontextmanager
+async def _pause_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
+    server.freeze()
+    yield
+    server.thaw()
+
+
+@asynccontextmanager
+async def _slow_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
+    async def pulse() -> None:
+        while True:
+            server.freeze()
+            await asyncio.sleep(PULSE_S)
+            server.thaw()
+            await asyncio.sleep(PULSE_S)
+
+    pulsing = asyncio.create_task(pulse())
+    try:
+        yield
+    finally:
+        pulsing.cancel()
+        server.thaw()
+
+
+@asynccontextmanager
+async def _pause_writes(server: Server, fault: Fault) -> AsyncIterator[None]:
+    await ask(server, "CLIENT", "PAUSE", round(fault.lasts_s * 1000), "WRITE")
+    yield
+
+
+@asynccontextmanager
+async def _flush_scripts(server: Server, fault: Fault) -> AsyncIterator[None]:
+    await ask(server, "SCRIPT", "FLUSH")
+    yield
+
+
+@asynccontextmanager
+async def _fill_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
+    info = await ask(server, "INFO", "memory")
+    used = int(info.split(b"used_memory:")[1].split(b"\r\n")[0])
+    await ask(server, "CONFIG", "SET", "maxmemory", used + SPARE_BYTES)
+    yield
+    await ask(server, "CONFIG", "SET", "maxmemory", 0)
+
+
+@asynccontextmanager
+async def _cut(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.cut()
+    yield
+
+
+@asynccontextmanager
+async def _hold(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.hold()
+    yield
+    link.release()
+
+
+@asynccontextmanager
+async def _half_open(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    """Requests arrive and replies vanish; then the connections break."""
+    link.muted = ALL_CONNECTIONS
+    yield
+    link.muted = 0
+    link.cut()
+
+
+@asynccontextmanager
+async def _slow(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.delay_s = 0.1
+    yield
+    link.delay_s = 0.0
+
+
+@asynccontextmanager
+async def _refuse(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    await link.refuse()
+    yield
+    await link.accept_again()
+
+
+@asynccontextmanager
+async def _lose_replies(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.cuts = fault.amount
+    yield
+
+
+@asynccontextmanager
+async def _break_reply(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.cut_after = fault.amount
+    yield
+
+
+@asynccontextmanager
+async def _break_request(link: Proxy, fault: Fault) -> AsyncIterator[None]:
+    link.cut_request_after = fault.amount
+    yield
+
+
+async def ask(server: Server, *command: Any) -> Any:
+    return await asyncio.to_thread(server.ask, *command)
+
+
+Act = Callable[[Any, Fault], AbstractAsyncContextManager[None]]
+ACTS: dict[str, Act] = {
+    "broker.kill": _kill_broker,
+    "broker.pause": _pause_broker,
+    "redis.kill": _kill_redis,
+    "redis.pause": _pause_redis,
+    "redis.slow": _slow_redis,
+    "redis.pause_writes": _pause_writes,
+    "redis.flush_scripts": _flush_scripts,
+    "redis.full": _fill_redis,
+    "link.cut": _cut,
+    "link.hold": _hold,
+    "link.half_open": _half_open,
+    "link.slow": _slow,
+    "link.refuse": _refuse,
+    "link.lose_replies": _lose_replies,
+    "link.break_reply": _break_reply,
+    "link.break_request": _break_request,
+}
+
+
+async def cause(fault: Fault, processes: Processes, recorder: Recorder, began_s: float) -> None:
+    """began_s: when the faults of the run began, by the loop's clock."""
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(max(0.0, began_s + fault.at_s - loop.time()))
+    targets = {"broker": processes, "redis": processes.redis, "link": processes.links.get(fault.target)}
+    facts = {"fault": fault.kind, "target": fault.target}
+    recorder.note("fault", phase="begin", amount=fault.amount, **facts)
+    async with ACTS[fault.kind](targets[fault.kind.partition(".")[0]], fault):
+        await asyncio.sleep(fault.lasts_s)
+    recorder.note("fault", phase="end", **facts)
+
+
+def heal(processes: Processes) -> None:
+    """Undoes what waits for traffic that did not come."""
+    for link in processes.links.values():
+        link.cuts, link.cut_after, link.cut_request_after, link.muted, link.delay_s = 0, None, None, 0, 0.0
+        link.release()

@@ -1,0 +1,44 @@
+"""What a run leaves in Redis after retention has removed every record."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from tests.support.redis_servers import Server
+
+# Kept for their own time, and bounded by it: answers to Idempotency-Keys, outcomes and tombstones of transactions.
+TIMED = re.compile(rb"\{idem:|:ended$|:outcomes$|:forget$|:nonces$|:steps$|:producers$")
+FAMILY = re.compile(r"^[^}]*\}:|(?<=data:).*|(?<=snap:).*|(?<=sub:)[^|]*")
+
+
+class Footprint(NamedTuple):
+    """keys: how many of each family.  bytes: of all but what is kept for a time of its own."""
+
+    keys: Counter[str]
+    bytes: int
+
+
+def measure(server: Server) -> Footprint:
+    keys: Counter[str] = Counter()
+    size = 0
+    for key in _scan(server):
+        if TIMED.search(key):
+            continue
+        keys[FAMILY.sub("", key.decode(errors="replace"))] += 1
+        used = server.ask("MEMORY", "USAGE", key, "SAMPLES", 0)
+        size += used if isinstance(used, int) else 0
+    return Footprint(keys, size)
+
+
+def _scan(server: Server) -> list[bytes]:
+    found: list[bytes] = []
+    cursor = b"0"
+    while True:
+        reply = server.ask("SCAN", cursor, "COUNT", 1000)
+        assert isinstance(reply, list), reply
+        cursor, some = reply
+        found += some
+        if cursor == b"0":
+            return found

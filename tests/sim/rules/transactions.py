@@ -1,0 +1,121 @@
+"""Rules about transactions: all or nothing, visible only after the commit, and never by a fenced producer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from tests.sim.history import NEVER, History
+from tests.sim.recorder import Event
+from tests.sim.rules.finding import rule
+
+Found = Iterator[tuple[str, Sequence[Event]]]
+
+
+@rule
+def transaction_torn(history: History) -> Found:
+    """The records of a transaction are all in the log, or none of them.  Scheduled ones may have been cancelled."""
+    for txn in history.txns.values():
+        values = [v for send in txn.sends if send.get("due_ms") is None for _, v in send.get("records")]
+        there = [value for value in values if value in history.visible]
+        if there and len(there) < len(values):
+            missing = [value for value in values if value not in history.visible]
+            yield f"of {txn.name}, {there[:3]} are visible and {missing[:3]} are not", txn.events
+
+
+@rule
+def aborted_record_visible(history: History) -> Found:
+    """A read_committed reader never gets a record whose transaction was aborted, or that no client committed."""
+    for seen in history.sightings:
+        write = history.writes.get(seen.value)
+        if write is None or write.txn is None or not seen.is_committed:
+            continue
+        txn = history.txns[write.txn]
+        if txn.outcome in ("aborted", "open"):
+            state = "aborted" if txn.outcome == "aborted" else "never committed"
+            yield f"{seen.value} of {txn.name}, which was {state}, was read", txn.events + seen.operation.events
+
+
+@rule
+def open_record_visible(history: History) -> Found:
+    """A read_committed reader gets a record only after its commit was sent."""
+    for seen in history.sightings:
+        write = history.writes.get(seen.value)
+        if write is None or write.txn is None or not seen.is_committed:
+            continue
+        txn = history.txns[write.txn]
+        if seen.operation.ended_at < txn.commit_invoked_at < NEVER:
+            yield f"{seen.value} was read before the commit of {txn.name}", txn.events + seen.operation.events
+
+
+@rule
+def commit_contradicted(history: History) -> Found:
+    """Clients that end one transaction never get different answers."""
+    for txn in history.txns.values():
+        outcomes = {end.get("outcome") for end in txn.ends if end.finish and end.finish["kind"] in ("ok", "fail")}
+        if {"committed", "aborted"} <= outcomes:
+            yield f"{txn.name} was answered committed and aborted", txn.events
+
+
+@rule
+def fenced_producer_wrote(history: History) -> Found:
+    """What a producer sends after a newer one of its transactional id began is never visible."""
+    began: dict[str, list[tuple[float, str, Sequence[Event]]]] = defaultdict(list)
+    ids: dict[str, str] = {}
+    for init in history.of("init"):
+        ids[init.get("writer")] = init.get("transactional_id")
+        if init.is_ok:
+            began[init.get("transactional_id")].append((init.ended_at, init.get("writer"), init.events))
+    older = {
+        writer: [entry for entry in began[transactional_id] if entry[1] != writer]
+        for writer, transactional_id in ids.items()
+    }
+    starts = {init.get("writer"): init.invoked_at for init in history.of("init")}
+    for value, seen in history.visible.items():
+        write = history.writes.get(value)
+        if write is None or write.txn is None:
+            continue
+        writer = write.operation.get("writer")
+        for ended_at, newer, events in older.get(writer, ()):
+            if ended_at < write.operation.invoked_at and starts[newer] > starts[writer]:
+                yield (
+                    f"{value} was sent by {writer} after {newer} had fenced it, and is visible at {seen[0].offset}",
+                    [*events, *history.txns[write.txn].events],
+                )
+                break
+
+
+@rule
+def processed_not_once(history: History) -> Found:
+    """A pipeline that consumes, transforms and produces in transactions makes one output of every input."""
+    inputs: dict[str, str] = {}  # pipeline → topic of its inputs
+    for note in history.notes("pipeline"):
+        inputs[note["pipeline"]] = note["input"]
+    outputs: dict[str, Counter[str]] = defaultdict(Counter)
+    for value, seen in history.visible.items():
+        write = history.writes.get(value)
+        if write is not None and write.source is not None:
+            outputs[write.operation.get("pipeline")][write.source] += len(seen)
+    for pipeline, topic in inputs.items():
+        there = {seen.value for (name, _), log in history.final.items() if name == topic for seen in log}
+        for source, count in outputs[pipeline].items():
+            if count > 1:
+                ours = [w for w in history.writes.values() if w.source == source and w.value in history.visible]
+                values = [w.value for w in ours if w.operation.get("pipeline") == pipeline]
+                events = [e for v in values for e in history.txns[history.writes[v].txn or ""].events]
+                yield f"{pipeline} made {count} outputs of {source}: {values}", events
+            if source not in there:
+                yield f"{pipeline} made an output of {source}, which is not in {topic}", []
+        for source in sorted(there - outputs[pipeline].keys())[:20]:
+            places = history.visible[source]
+            yield f"{pipeline} made no output of {source} at {places[0].partition}:{places[0].offset}", []
+
+
+RULES = (
+    transaction_torn,
+    aborted_record_visible,
+    open_record_visible,
+    commit_contradicted,
+    fenced_producer_wrote,
+    processed_not_once,
+)

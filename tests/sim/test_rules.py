@@ -1,0 +1,83 @@
+"""Each rule finds what is wrong in a history written by hand, and finds nothing in its neighbour that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sim import stories
+from tests.sim.checker import RULES, check, explain
+from tests.sim.story import Story
+
+Write = Callable[[Story], None]
+
+# Rule → histories that break it, and histories that keep every rule.
+CASES: dict[str, tuple[list[Write], list[Write]]] = {
+    "acknowledged_record_lost": ([stories.lost, stories.lost_with_its_commit], [stories.not_acknowledged]),
+    "record_doubled": ([stories.doubled], [stories.doubled_by_a_plain_producer]),
+    "record_from_nowhere": ([stories.from_nowhere, stories.in_another_partition], [stories.two_writers]),
+    "out_of_order": ([stories.out_of_order], [stories.two_writers]),
+    "read_changed": ([stories.changed, stories.answered_elsewhere], [stories.answered_where_it_is]),
+    "offset_went_back": ([stories.stable_offset_back], [stories.concurrent_reads]),
+    "reader_passed_over": ([stories.passed_over], [stories.answered_where_it_is]),
+    "transaction_torn": ([stories.torn], [stories.whole_after_an_unknown_commit]),
+    "aborted_record_visible": (
+        [stories.aborted_and_read, stories.abandoned_and_read],
+        [stories.aborted_and_read_uncommitted],
+    ),
+    "open_record_visible": ([stories.read_before_the_commit], [stories.read_while_it_commits]),
+    "commit_contradicted": ([stories.committed_and_aborted], [stories.whole_after_an_unknown_commit]),
+    "fenced_producer_wrote": ([stories.fenced_and_visible], [stories.fenced_and_refused]),
+    "processed_not_once": ([stories.processed_twice, stories.not_processed], [stories.processed_once]),
+    "redelivered_after_ack": (
+        [stories.redelivered, stories.redelivered_after_a_committed_ack],
+        [stories.redelivered_after_an_unknown_ack],
+    ),
+    "delivered_twice_at_once": ([stories.delivered_twice_at_once], [stories.delivered_again_in_order]),
+    "never_delivered": ([stories.not_delivered], [stories.delivered_again_in_order]),
+    "exclusive_out_of_order": ([stories.delivered_ahead], [stories.delivered_again_in_order]),
+    "group_offset_lost": ([stories.group_went_back], [stories.group_went_back_by_a_late_commit]),
+    "scheduled_early": ([stories.early], [stories.in_time]),
+    "scheduled_lost": ([stories.scheduled_and_lost], [stories.scheduled_and_cancelled]),
+    "cancellation_contradicted": (
+        [stories.cancelled_and_there, stories.delivered_and_not_there],
+        [stories.scheduled_and_cancelled],
+    ),
+    "stuck": ([stories.idle_after_the_faults], [stories.slow_on_a_starved_machine]),
+    "left_over": ([stories.never_drained], [stories.drained]),
+    "not_bounded": ([stories.keys_left], [stories.few_keys]),
+    "worker_broke": ([stories.a_client_ended], [stories.every_client_goes_on]),
+}
+BAD = [(name, write) for name, (bad, _) in CASES.items() for write in bad]
+GOOD = sorted({write for _, good in CASES.values() for write in good}, key=lambda write: write.__name__)
+
+
+def test_every_rule_has_a_history_that_breaks_it_and_one_that_keeps_it():
+    assert [each.__name__ for each in RULES] == list(CASES)
+
+
+@pytest.mark.parametrize(("name", "write"), BAD, ids=lambda each: getattr(each, "__name__", each))
+def test_a_history_that_breaks_a_rule_breaks_no_other(name, write):
+    story = Story()
+    write(story)
+    found = check(story.history())
+    assert {finding.rule for finding in found} == {name}
+
+
+@pytest.mark.parametrize("write", GOOD, ids=lambda each: each.__name__)
+def test_a_history_that_is_right_breaks_no_rule(write):
+    story = Story()
+    write(story)
+    assert check(story.history()) == []
+
+
+def test_a_finding_is_explained_with_its_events_and_the_faults_before_them():
+    story = Story()
+    story.note("fault", fault="kill", target="redis", phase="begin")
+    stories.lost(story)
+    lines = explain(check(story.history()), story.history())
+    assert lines[0] == "acknowledged_record_lost: a-1 in t-0 was acknowledged and is not in the log"
+    assert "w invoke send #1" in lines[1]
+    assert "w ok send #1" in lines[2]
+    assert lines[3] == "    fault: 2.000 kill redis begin"
