@@ -1,4 +1,4 @@
-"""Transactions over four partitions while their brokers and Redis are killed -9 at random: all of one is seen, or none.
+"""Transactions over four partitions while brokers and Redis are killed: each is visible as a whole or not at all.
 
     worker ── begin, 4 × produce, commit or abort ──▶ broker in its own process ──▶ Redis (appendfsync always)
        ✗                                                                              ✗

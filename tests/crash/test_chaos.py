@@ -1,11 +1,11 @@
-"""Workers that are killed -9 at random and started again, over one Redis: every input is turned into one output.
+"""Workers over one Redis are killed with -9 and restarted at random: every input has exactly one output.
 
     in (4 partitions) ──receive──▶ worker ──execute──▶ out (4 partitions)     each worker process has its own broker
                                       ✗ kill -9, again and again
 
-A worker knows nothing from before it was started: what it does is what it receives, and a message whose worker died
-comes back when its lease has run out.  The seed decides who is killed and when; it is in the name of the test.  At full
-scale, which `scripts/check.py crash-slow` runs, Redis is killed as well.
+A worker has no state from before its start; a message whose worker died is redelivered after its lease has expired.
+The seed, which is in the name of the test, determines the kills.  At full scale, which `scripts/check.py crash-slow`
+runs, Redis is killed as well.
 """
 
 from __future__ import annotations

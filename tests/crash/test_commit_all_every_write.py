@@ -1,8 +1,8 @@
-"""Who drives a step of many workers may die at any write: the step is done again, and its output is there once.
+"""The driver of a step with many workers dies at any write: the step is repeated, and its output exists once.
 
-Two workers write a record each, in transactions of their own; then both are committed in one step, numbered 1.  It is
-cut at its first write, its second, and so on.  Then a successor does the whole step again, as it cannot know how far
-the first came, and what the loser of the two wrote is never seen.
+Two workers write a record each, in separate transactions; then both are committed in one step, with number 1.  It is
+cut at its first write, its second, and so on.  Then a successor repeats the whole step, since it cannot know how far
+the first came, and the records of the losing attempt are never visible.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def done_again(broker: Broker, case: Case, decided: bool) -> None:
     answer = await together_step(broker, case, "", [], INPUT)
     assert answer == ("already" if decided else "committed", 1), case.n
     assert await eventually(lambda: seen(broker, case), OUTPUT) == OUTPUT, case.n
-    # The successor aborts what is left open under this name: its own attempt, or that of the one that died.
+    # The successor aborts open transactions of this name: its own attempt, or that of the dead driver.
     for left in await broker.transactions.list("open", owner=name):
         await broker.transactions.abort(left.id)
     assert await eventually(lambda: seen(broker, case), OUTPUT) == OUTPUT, case.n

@@ -1,5 +1,5 @@
-"""A broker that dies at any write of a move: the message is in one topic, once.  One that dies while it deletes a topic
-leaves no rule to a later topic of that name."""
+"""A broker dies at any write of a move: the message is in exactly one topic.  A broker dies at any write of a topic's
+deletion: no dead-letter rule remains for a later topic of that name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker may die at any write of a life of scheduled records: a fresh one goes on, and each record comes once.
+"""A broker dies at any write while it schedules and fires: another one continues, and each record arrives once.
 
 The scenario schedules, in transactions too, seals, merges, loads, cancels, moves, fires, and lets a record repeat.  It
 is cut at its first write, its second, and so on, until it survives: then every write has been passed.
@@ -35,7 +35,7 @@ from tests.support.delayed_child import (
 )
 from tests.support.scheduled import HOUR_MS, LATE_MS_MAX, PATIENCE_S, ScheduledTopic
 
-AT_ONCE = 12  # cases that are looked at together
+AT_ONCE = 12  # cases that are checked together
 WRITES = {
     "XADD+ledger/schedule", "delay/cancel", "delay/drop_snapshot", "delay/fire", "delay/load", "delay/move",
     "delay/rearm", "delay/replace", "delay/rotate", "delay/seal", "delay/set_repeat", "delay/settle", "delay/write",
@@ -63,7 +63,7 @@ async def log_of(topic: ScheduledTopic, hour_ms: int) -> list[Seen]:
 
 
 async def is_quiet(topic: ScheduledTopic) -> bool:
-    """Asserts that the process that died left nothing half done."""
+    """Asserts that the dead process left nothing incomplete."""
     index = await topic.index()
     row = await index.scripts.command("HMGET", index.scripts.delay.state, "closing", "decided", "owed", "held")
     return await live_transactions(topic.broker) == 0 and [value or b"" for value in row] in (
@@ -73,7 +73,7 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
 
 
 async def swept(topic: ScheduledTopic) -> set[str]:
-    """The snapshots there are when all that was begun and is not listed is old."""
+    """Returns the snapshots left by a sweep when all unlisted ones are old."""
     index = await topic.index()
     clock = ManualClock(SystemClock().now_ms() + UNLISTED_MS_MAX + 1_000)
     store, config = topic.broker.store, topic.broker.config
@@ -101,7 +101,7 @@ def next_step(report: StepsReport) -> str:
 
 
 def due_times(report: StepsReport, value: str) -> list[int]:
-    """When it may be due; of what repeats, each time."""
+    """Returns the allowed due times; for a recurring record, each of them."""
     if value == "d" and "move" in report.finished:
         return [MOVED_TO]
     if value == "d" and next_step(report) == "move":
@@ -110,7 +110,7 @@ def due_times(report: StepsReport, value: str) -> list[int]:
 
 
 async def gone_on_with(url: str, case: Case, report: StepsReport) -> None:
-    """A fresh broker finds what the case has left."""
+    """A new broker continues after the case."""
     settings = {**SETTINGS, **SHORT, "coordinators": 1}
     async with one(url, case.prefix, name="fresh", **settings) as broker:
         topic = ScheduledTopic(broker, TOPIC)

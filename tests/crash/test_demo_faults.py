@@ -1,4 +1,4 @@
-"""The demo while its Redis breaks: it names what is wrong, fails, and claims nothing that is not so."""
+"""The demo while its Redis fails: it reports the cause, fails, and makes no false claim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOADED_BYTES = 300_000  # of the append-only file: some of the flights are ackno
 
 
 class Demo:
-    """A demo under way, whose temporary files are in a folder of the test's."""
+    """A running demo with its temporary files in a folder of the test."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
@@ -51,13 +51,13 @@ class Demo:
             assert door.recv(100).startswith(b"+OK")
 
     def kill_redis(self) -> None:
-        """None runs if the demo has stopped already."""
+        """Does nothing if the demo has stopped already."""
         pid = running_pid(self.data_dir)
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
 
     def end(self) -> tuple[int, str]:
-        """Exit code and what it said, on one line."""
+        """Returns the exit code and the output on one line."""
         said, _ = self._process.communicate(timeout=END_S_MAX)
         return self._process.returncode, " ".join(said.split())
 

@@ -1,4 +1,4 @@
-"""A worker may die at any write of its step: another broker completes it, and a retry takes effect exactly once.
+"""A worker dies at any write of its step: another broker completes it, and a retry takes effect exactly once.
 
 The step receives two messages, writes one record for each into two topics and acknowledges them, in one transaction.
 It is cut at its first write, its second, and so on, until it survives: then every write has been passed.
@@ -112,7 +112,7 @@ async def redelivered_and_done(broker: Broker, case: Case, decided: bool) -> Non
 
 
 async def repeated(broker: Broker, case: Case, decided: bool) -> None:
-    """The same step again, by the same worker as far as anybody can tell: it knows what it had received."""
+    """Repeats the step as the same worker, with the messages that it had received."""
     await receive_values(broker, case.source, "work", "first", ack_timeout_ms=LEASE_MS)
     result: Executed = await execute_step(broker, case, "first", [MessageId(0, 0), MessageId(0, 1)], INPUT)
     assert result.replayed == decided

@@ -1,5 +1,5 @@
-"""A broker is killed while it commits a Kafka transaction over a hundred partitions: the client repeats its EndTxn at
-another broker and is answered as if nothing had happened, and every partition has every record once."""
+"""A broker is killed while it commits a Kafka transaction over a hundred partitions: the client's EndTxn succeeds at
+another broker, and every partition has every record once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker may die at any write of a Kafka client's transaction: the retry at another broker is exactly once.
+"""A broker dies at any write of a Kafka client's transaction: the retry at another broker is exactly once.
 
 The step gets an identity, writes two topics, commits a group's offset and ends, in the protocol of both transaction
 versions. It is cut at its first write, its second, and so on. Then a producer of the same id begins again, as a

@@ -1,4 +1,4 @@
-"""The connection to Redis breaks when the request was forwarded and its reply is due: the caller sees one success.
+"""The connection to Redis breaks after a request was sent and before its reply: the caller sees one success.
 
 Every operation is tried with the reply of its first round trip lost, then that of its second, and so on, until it
 makes no further round trip.
@@ -30,7 +30,7 @@ from tests.support.proxy import Proxy, proxy
 
 @contextlib.asynccontextmanager
 async def behind_a_proxy(redis: Any, prefix: str) -> AsyncIterator[tuple[Broker, Proxy]]:
-    """A broker that does nothing by itself, so that the next request is the one the test makes."""
+    """A broker without background work, so that the next request is the test's."""
     async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, coordinators=1) as broker:
         await broker.maintenance.close()
         yield broker, relay

@@ -1,4 +1,4 @@
-"""Who offloads, or the broker that serves it, may die at any write: nothing is lost, and the next one goes on.
+"""The offload job, or the broker that serves it, dies at any write: nothing is lost, and the next run continues.
 
 The scenario plans, publishes, compacts, deletes, forgets and abandons.  It is cut at its first write, its second, and
 so on, until it survives: then every write has been passed.
@@ -21,7 +21,7 @@ from tests.support.broker import one
 from tests.support.crash_child import StepsReport
 from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, offload_child, prepare
 
-AT_ONCE = 8  # cases that are looked at together
+AT_ONCE = 8  # cases that are checked together
 # Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records that
 # cuts a ledger.
 WRITES = {
@@ -67,7 +67,7 @@ async def is_whole(broker: Broker, case: Case) -> None:
 
 
 async def gone_on_with(case: Case, report: StepsReport) -> None:
-    """A fresh broker finds what the case has left, and a fresh job does all that is left to do."""
+    """A new broker and a new job continue after the case."""
     async with one(case.url, case.prefix, name="fresh", offload_home=case.home, **SETTINGS) as broker:
         await is_whole(broker, case)
         scenario = Scenario(broker, case.home)

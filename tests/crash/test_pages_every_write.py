@@ -1,4 +1,4 @@
-"""A broker may die between two pages of long work (docs/decisions/0025): another goes on with it to the same end.
+"""A broker dies between two pages of long work (docs/decisions/0025): another one completes it with the same result.
 
 The work is cut at its first write, its second, and so on, until it survives: then every write has been passed.
 """
@@ -22,8 +22,7 @@ async def assert_mended(url: str, prefix: str, name: str, when: Any) -> None:
     async with paged_child() as run:
 
         async def cut(n: int) -> list[str] | None:
-            """The work, cut at its n-th write, and gone on with by a broker that knows nothing of it; its writes if it
-            was not cut."""
+            """The work, cut at its n-th write and continued by a new broker; returns its writes if it was not cut."""
             topic = f"t{n}"
             async with one(url, prefix, coordinators=1) as broker:
                 await work.prepare(broker, topic)

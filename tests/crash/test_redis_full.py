@@ -1,5 +1,5 @@
-"""Redis reaches its maxmemory: what ends, acknowledges or frees goes on, retention makes room, and producers that have
-waited go on by themselves.  Nothing acknowledged above the log start is lost."""
+"""Redis reaches maxmemory: ends, acknowledgements and deletions still work, retention frees memory, and waiting
+producers continue by themselves.  No acknowledged record above the log start is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 
 
 class Doors:
-    """A broker on a Redis of its own, whose memory is small."""
+    """A broker on a separate Redis with little memory."""
 
     def __init__(self, redis: Server, http: str, kafka: str) -> None:
         self.redis, self.kafka = redis, kafka
@@ -137,8 +137,8 @@ async def test_producers_go_on_without_a_restart_when_retention_makes_room(doors
 
 
 async def assert_kept(doors: Doors, kept: dict[int, bytes]) -> None:
-    """All that was acknowledged above the log start is there, and what one producer wrote is in its order.  Retention
-    goes on while the log is read, so the log start counts that is there afterwards."""
+    """Asserts that all acknowledged records above the log start exist, in order per producer.  Retention continues
+    during the read, so the log start is read afterwards."""
     place = TopicPartition("t", 0)
     found: dict[int, bytes] = {}
     async with AIOKafkaConsumer(bootstrap_servers=doors.kafka, auto_offset_reset="earliest") as consumer:

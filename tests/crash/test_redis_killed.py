@@ -1,4 +1,4 @@
-"""Redis dies with kill -9 and comes back: on `appendfsync always` nothing acknowledged is lost, nothing doubled."""
+"""Redis is killed with -9 and restarts: with `appendfsync always` no acknowledged record is lost or duplicated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redis comes back empty, or with settings that a restart undid: what clients of both doors see."""
+"""Redis restarts empty, or with settings that the restart reverted: the errors of both ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers and stores that several files use.  A file that needs one with more in it overrides the fixture."""
+"""Brokers and stores for several test files.  A file that needs a different one overrides the fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading among many aborted transactions: their set is read a page at a time, and nothing of them is seen."""
+"""Reads among many aborted transactions: their set is read in pages, and none of their records is delivered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on the Kafka door and on TLS handshakes, over real sockets: each is refused, and nothing is done."""
+"""Attacks on the Kafka port and on TLS handshakes, over real sockets: each is refused without effect."""
 
 from __future__ import annotations
 

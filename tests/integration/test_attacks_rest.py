@@ -1,4 +1,4 @@
-"""Attacks on the HTTP door, over real sockets: each is refused, and nothing is done."""
+"""Attacks on the HTTP port, over real sockets: each is refused without effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: what is noted, what it keeps, and that noting never fails an act."""
+"""The audit: its entries, its retention, and that a failing audit never fails an action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A read takes no more batches than it needs for the records that are wanted."""
+"""A read fetches only the batches that it needs for the requested records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactional acks that arrive together: one script call for all, and each its own outcome when one is in doubt."""
+"""Concurrent transactional acks: one script call for all, or one each if one of them is not simple."""
 
 from __future__ import annotations
 

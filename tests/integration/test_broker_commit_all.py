@@ -1,4 +1,4 @@
-"""Transactions that are committed together, through a broker and through another one."""
+"""Transactions that are committed together, through one broker and through another."""
 
 from __future__ import annotations
 

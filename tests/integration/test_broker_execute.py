@@ -1,4 +1,4 @@
-"""A whole step in one call: all or nothing, once however often it is repeated."""
+"""Execute: a whole step in one call, all or nothing, and once for any number of retries."""
 
 from __future__ import annotations
 

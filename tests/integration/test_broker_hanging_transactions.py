@@ -1,4 +1,4 @@
-"""Transactions that a partition holds and no coordinator has: they are ended on the partition, and no others are."""
+"""Hanging transactions: a partition holds them and no coordinator does; only these are ended."""
 
 from __future__ import annotations
 

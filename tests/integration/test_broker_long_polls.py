@@ -1,4 +1,4 @@
-"""Calls that wait: what comes between the first look and the moment they listen is found at once.
+"""Long polls: an event between the first read and the subscription to wake-ups is not missed.
 
 look ─▶ nothing ─▶ (a record, a commit, a deletion) ─▶ listen ─▶ look again ─▶ found
 """

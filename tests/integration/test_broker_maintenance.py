@@ -1,4 +1,4 @@
-"""Background maintenance: overdue transactions, heartbeats, the catalog of a broker that died, and an orderly end."""
+"""Background maintenance: overdue transactions, heartbeats, the catalog of a dead broker, and shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka group's offsets through a broker: what is committed, what is noted of it, and how it shows over REST."""
+"""Offsets of Kafka groups through a broker: commits, the registry of groups, and REST."""
 
 from __future__ import annotations
 

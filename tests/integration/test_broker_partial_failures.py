@@ -1,4 +1,4 @@
-"""Operations over several partitions when Redis fails for one: an error for it, and the others proceed."""
+"""Operations over several partitions while Redis fails for one: it gets an error, and the others proceed."""
 
 from __future__ import annotations
 

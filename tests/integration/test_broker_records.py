@@ -1,4 +1,4 @@
-"""Produce and fetch through a broker: idempotence, retention, topics, refusals."""
+"""Produce and fetch through a broker: idempotence, retention, topics, errors."""
 
 from __future__ import annotations
 

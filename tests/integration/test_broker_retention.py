@@ -1,4 +1,4 @@
-"""Upkeep of what is kept: ledgers of idle partitions, and records that wait for their acknowledgement."""
+"""Retention through a broker: ledgers of idle partitions, and records without acknowledgement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transaction ends: by the caller, by the deadline, or by a broker that finds them, and never by two of these."""
+"""Transaction ends: by the caller, by the deadline, or by another broker, and only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions through a broker, and through another one when the first is gone."""
+"""Transactions through a broker, and through another one after the first has gone."""
 
 from __future__ import annotations
 

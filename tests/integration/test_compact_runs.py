@@ -1,4 +1,4 @@
-"""A compaction that is not alone: another run, another job, another topic of the same name.
+"""Concurrent compactions: another run, another job, and a recreated topic of the same name.
 
 Brokers and files are real; what Spark does is done in this process (tests/spark/test_compact.py has it do it).
 """

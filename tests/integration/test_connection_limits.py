@@ -1,4 +1,4 @@
-"""A broker with as many connections as it may have: it takes no more work, and is not restarted for that."""
+"""A broker at its connection limit accepts no more connections and stays live."""
 
 from __future__ import annotations
 

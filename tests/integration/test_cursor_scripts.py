@@ -1,4 +1,4 @@
-"""redis_ledger/cursor/scripts: the scripts through the store, and what their refusals are called."""
+"""redis_ledger/cursor/scripts: calls through the store, and the errors of refusals."""
 
 from __future__ import annotations
 

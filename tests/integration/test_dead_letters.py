@@ -1,4 +1,4 @@
-"""Dead letters through brokers: what was delivered often enough is moved, once, and comes back when it is put back."""
+"""Dead letters through brokers: messages move once after max_deliveries, and back on request."""
 
 from __future__ import annotations
 

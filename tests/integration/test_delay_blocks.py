@@ -1,4 +1,4 @@
-"""The setting that stores late due times in compressed blocks: fewer bytes, same behaviour."""
+"""The setting for compressed blocks of late due times: fewer bytes, same behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo keeps its promises under kill -9, and its check notices when a worker breaks one on purpose."""
+"""The demo keeps its promises under kill -9, and its check detects a worker that breaks one."""
 
 from __future__ import annotations
 

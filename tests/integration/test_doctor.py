@@ -1,4 +1,4 @@
-"""`redis-ledger doctor` names what is wrong and what to do, and changes nothing."""
+"""`redis-ledger doctor` reports problems with their remedies, and changes nothing."""
 
 from __future__ import annotations
 

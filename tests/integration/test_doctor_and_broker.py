@@ -1,4 +1,4 @@
-"""`doctor` and `serve` say the same of one Redis: both run on many kinds of broken ones."""
+"""`doctor` and `serve` report the same about a Redis, for many kinds of defects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rolling restart under load: applications see no error, and every acknowledged record is in the log once.
+"""A rolling restart under load: clients see no error, and every acknowledged record is in the log once.
 
 broker a ── SIGTERM ──▶ gone      broker c ── joins      broker b ── SIGTERM ──▶ gone
 all the while: Kafka producers (idempotent, transactional), a Kafka group, an SDK producer, an SDK consumer

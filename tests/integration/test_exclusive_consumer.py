@@ -1,4 +1,4 @@
-"""Exclusive subscriptions: one owner for all partitions, in order, and nothing lost with an answer."""
+"""Exclusive subscriptions: one owner for all partitions, in order, and no loss with a lost response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real cluster whose replica was behind when it took over: no number it hands out was handed out before."""
+"""Failover to a lagging replica on a real cluster: it allocates no id twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fetch of many partitions: room for those that have something, and no reads of those that are where they were."""
+"""A fetch of many partitions: bytes go to those with records, and unchanged ones are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting readers are woken by relevant changes only, and never forgotten."""
+"""Waiting readers are woken only by relevant changes, and always by those."""
 
 from __future__ import annotations
 

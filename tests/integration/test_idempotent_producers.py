@@ -1,4 +1,4 @@
-"""Idempotent producers when Redis is full or away: their batches come again under the same sequences, and once.
+"""Idempotent producers while Redis is full or down: retried batches keep their sequences and are stored once.
 
 librdkafka, Java and franz-go repeat NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR with the same
 sequences.  OUT_OF_ORDER_SEQUENCE_NUMBER makes them begin anew under another epoch, also with batches whose answer was

@@ -1,4 +1,4 @@
-"""Fetching keys of JSON Web Tokens from a server that is slow, broken or hostile: it ends, and the broker goes on."""
+"""Fetching JSON Web Keys from a slow, broken or hostile server: the fetch ends, and the broker keeps running."""
 
 from __future__ import annotations
 

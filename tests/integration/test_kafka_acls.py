@@ -1,4 +1,4 @@
-"""CreateAcls, DescribeAcls and DeleteAcls: in every version, with what they refuse."""
+"""CreateAcls, DescribeAcls and DeleteAcls in every version, with their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of the consumer protocol (KIP-848) as other requests see them, and heartbeats that cannot be granted."""
+"""Groups of the consumer protocol (KIP-848) in other requests, and heartbeats that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetch sessions of many partitions: a fetch costs what has changed, and misses nothing of it."""
+"""Fetch sessions of many partitions: the cost of a fetch is that of its changes, and none is missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of a classic group after its owner has died and another broker takes over."""
+"""State of a classic group after its owner died and another broker took over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classic consumer groups over a real socket: every version, replies to clients, and what administrators see."""
+"""Classic consumer groups over a real socket: every version, replies to clients, and administration."""
 
 from __future__ import annotations
 

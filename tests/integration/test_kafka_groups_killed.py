@@ -1,4 +1,4 @@
-"""A group's coordinator is killed under a real client: members go on, and read nothing twice."""
+"""A group's coordinator is killed under a real client: members continue, and read no record twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's administrative APIs while Redis is away: the codes at which clients send the request again."""
+"""Kafka's admin APIs while Redis is down: retriable error codes."""
 
 from __future__ import annotations
 

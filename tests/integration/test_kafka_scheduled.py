@@ -1,4 +1,4 @@
-"""Records of Kafka clients that are delivered later, by header, over a real socket."""
+"""Delayed records of Kafka clients, by header, over a real socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests about several partitions: each has its own outcome, in every order, and what fails holds nothing else up.
+"""Requests for several partitions: each has its own result, in any order, and a failed one delays no other.
 
 orders 0, 1   can be served            held 0       not authorized
 orders 2      Redis fails for it       nowhere 0    no such topic

@@ -1,4 +1,4 @@
-"""API tokens as PLAIN passwords, and logins that end: with the token, and with the user."""
+"""API tokens as PLAIN passwords, and sessions that end with the token or the user."""
 
 from __future__ import annotations
 

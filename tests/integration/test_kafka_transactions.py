@@ -1,4 +1,4 @@
-"""Transactions of Kafka clients over a real socket, in the protocol of both transaction versions, and across doors."""
+"""Transactions of Kafka clients over a real socket, in both transaction versions, and across both ports."""
 
 from __future__ import annotations
 

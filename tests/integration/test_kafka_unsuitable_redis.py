@@ -1,4 +1,4 @@
-"""Every Kafka API that writes, while this broker must not write to Redis: the codes that clients repeat.
+"""Every writing Kafka API while this broker must not write to Redis: retriable error codes.
 
 The expected codes are those that the clients repeat for that API: Java's TransactionManager, coordinators and
 RetriableException, librdkafka's rd_kafka_err_action tables, franz-go's kerr.Error.Retriable.

@@ -1,4 +1,4 @@
-"""Consumer lag by plain reads: equal to cursor/stats, or higher where that walks the log."""
+"""Consumer lag by plain reads: equal to cursor/stats, or higher where that reads the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log start moves, by each of its causes: and what every kind of reader sees then.
+"""The log start moves, by each of its causes: the results of every kind of reader.
 
     offset   0  1  2  3  4  5  6    7  8  9     10 11
     record   a0 a1 a2 b0 b1 x  ✗x   c0 c1 c2    d0 d1      x was aborted, ✗x is its marker

@@ -1,4 +1,4 @@
-"""The log of a running broker: which request a line belongs to, and that no secret is ever in it."""
+"""The log of a running broker: lines have their request, and never a secret."""
 
 from __future__ import annotations
 

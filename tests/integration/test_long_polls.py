@@ -1,4 +1,4 @@
-"""Receives that wait: an append costs one attempt to lease, however many of them there are, and none is forgotten."""
+"""Waiting receives: an append costs one attempt to lease for any number of them, and none is forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention in the background: one broker looks after a partition, an unchanged one costs a read, none is forgotten."""
+"""Background retention: one broker maintains a partition, an unchanged one costs a read, and each has its turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large blocks that a broker has freed are the system's again, where malloc is glibc's."""
+"""Large blocks that a broker frees return to the system, with glibc's malloc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One transaction acknowledges thousands of messages out of order: held in regions, settled in pages, by any broker."""
+"""A transaction acknowledges thousands of messages out of order: held in regions, settled in pages, by any broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /metrics tells of topics, partitions, transactions, groups, subscriptions, Redis and the doors.
+"""The metrics of topics, partitions, transactions, groups, subscriptions, Redis and both ports.
 
 A topic has the prefix for its name here, so that its series are its own: the tests of a process share a registry.
 """

@@ -1,5 +1,5 @@
-"""What two brokers tell of one Redis: the same of what is in it, and each its own of what it did.  In processes of
-their own, for the metrics of a process are one: the test's, and another one."""
+"""Metrics of two brokers on one Redis: equal for its state, separate for their own work.  The brokers are in two
+processes, since the metrics of a process are shared."""
 
 from __future__ import annotations
 

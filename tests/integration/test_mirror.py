@@ -1,4 +1,4 @@
-"""`redis-ledger mirror`: topics and groups of one cluster on another, once each, whatever happens in between."""
+"""`redis-ledger mirror`: copies topics and groups of one cluster to another, once each, also with interruptions."""
 
 from __future__ import annotations
 

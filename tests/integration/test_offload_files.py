@@ -1,4 +1,4 @@
-"""Reading history while its files are replaced, gone or damaged; and what it costs."""
+"""Reads of offloaded history while its files are replaced, missing or damaged, and their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifests of a topic, page by page: over REST, and put together again by the SDK."""
+"""The manifests of a topic in pages: over REST, and joined by the SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishing what was written to Parquet, and what comes after: payload goes, segments are swapped and forgotten."""
+"""Publishing offloaded segments, and afterwards: payload is deleted, segments are swapped and forgotten."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Reading what was offloaded: every way in, over the border to Redis, and what happens when files are replaced, gone or
-damaged."""
+"""Reads of offloaded history by every API, across the border to Redis, and with replaced, missing or damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log start moves into history that lies in Parquet: what is read, what is forgotten, which files go."""
+"""The log start moves into history in Parquet: reads, forgotten segments and deleted files."""
 
 from __future__ import annotations
 

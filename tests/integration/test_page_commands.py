@@ -1,4 +1,4 @@
-"""The commands that pages print run as printed, in bash, against a `serve` that asks who is calling.
+"""The commands on pages run as printed, in bash, against a `serve` with authentication.
 
 A page's blocks of commands are one script.  Only this differs from what a reader does: `serve` runs already, and an id
 that the page made up is replaced by one that is there.

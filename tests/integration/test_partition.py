@@ -1,4 +1,4 @@
-"""A partition through its own class: append, read back, roll, trim, delete, and what happens when Redis forgets."""
+"""Partition: append, read, roll, trim, delete, and loss of data by Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches with records that are due later on their way into a partition, beside plain ones of the same producers."""
+"""Batches with delayed records and plain ones of the same producers, appended to a partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer's batches of a partition keep their order, whatever is refused or repeated, and through any broker."""
+"""A producer's batches keep their order in a partition through refusals, retries and several brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas at both doors: what is over them waits, others do not notice, and changes count everywhere."""
+"""Quotas at both ports: requests above them wait, other principals are unaffected, and changes apply everywhere."""
 
 from __future__ import annotations
 

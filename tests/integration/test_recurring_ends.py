@@ -1,4 +1,4 @@
-"""A record that repeats, and whose transaction ends while it is being scheduled, leaves nothing behind."""
+"""A recurring record whose transaction ends while it is being scheduled leaves nothing behind."""
 
 from __future__ import annotations
 

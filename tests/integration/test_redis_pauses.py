@@ -1,4 +1,4 @@
-"""Redis does not answer for longer than a session, an ack lease or a lease of an Idempotency-Key lasts."""
+"""Redis is unavailable for longer than a session, an ack timeout or the lease of an Idempotency-Key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redis changes under brokers that run: it comes back empty, older, as another one, or weaker than promised."""
+"""Redis changes under running brokers: it restarts empty, older, as another one, or with weaker durability."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dead letters over REST and the SDK: the rule is set, shown and removed; who may not write to a topic puts nothing
-back to it."""
+"""Dead letters over REST and the SDK: the rule is set, shown and removed; moving messages back requires WRITE on the
+source topic."""
 
 from __future__ import annotations
 

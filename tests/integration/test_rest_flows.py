@@ -1,4 +1,4 @@
-"""Whole walks through the REST interface, on a real Redis."""
+"""End-to-end flows over REST, on a real Redis."""
 
 from __future__ import annotations
 

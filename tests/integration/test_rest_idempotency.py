@@ -1,4 +1,4 @@
-"""Idempotency-Key against a real Redis, with brokers that die in between."""
+"""Idempotency-Key on a real Redis, with brokers that die in between."""
 
 from __future__ import annotations
 

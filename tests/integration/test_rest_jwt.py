@@ -1,4 +1,4 @@
-"""JSON Web Tokens over REST: keys in a file and behind a URL, keys that change, and tokens that end."""
+"""JSON Web Tokens over REST: keys in a file and behind a URL, key rotation, and expiry."""
 
 from __future__ import annotations
 

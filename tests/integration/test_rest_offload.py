@@ -1,4 +1,4 @@
-"""Offloading over HTTP: what requests and answers look like, what is refused, and answers that are lost."""
+"""Offload over HTTP: bodies of requests and responses, errors, and lost responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of REST that a reader must not misunderstand."""
+"""REST responses with unambiguous bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that are delivered later, over HTTP, against a real broker and Redis."""
+"""Delayed records over HTTP, on a real broker and Redis."""
 
 from __future__ import annotations
 

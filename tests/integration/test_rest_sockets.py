@@ -1,4 +1,4 @@
-"""The HTTP server on a real socket: what goes over the wire before, around and after a request."""
+"""The HTTP server on a real socket: the bytes before, around and after a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose transaction it is: steps of others are refused, those of the owner go on from any broker."""
+"""Owners of transactions: calls of other principals are refused, those of the owner work at any broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scheduled records and rights that end: what was accepted is delivered, and its principal has no more say in it."""
+"""Scheduled records after a permission ends: accepted ones are delivered, and their principal cannot change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""schemathesis reads the OpenAPI document and asks whatever it allows, and whatever it does not.
+"""schemathesis sends requests that the OpenAPI document allows, and requests that it does not.
 
 It must find no 500, no answer that the document does not announce, and no body that its schema does not describe.
 """

@@ -1,4 +1,4 @@
-"""Records that are delivered later, by the SDK and the commands, against real brokers."""
+"""Delayed records by the SDK and the commands, against real brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redis-ledger tokens`, `acls` and `audit`, as an operator calls them, and commands that show a token to a broker."""
+"""`redis-ledger tokens`, `acls` and `audit`, and commands that send a token to a broker."""
 
 from __future__ import annotations
 

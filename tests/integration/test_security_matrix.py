@@ -1,5 +1,5 @@
-"""The security matrix: every act, every principal, both doors.  An act is done by who the table names, and refused to
-all others, at each door where it can be done.
+"""The security matrix: every action, every principal, both ports.  The table lists the principals that may perform an
+action; all others are refused, at each port that has it.
 
 The principals and their ACLs are in tests/support/security_matrix.py.  A protocol from which an operation is missing
 does not have it; UNEQUAL gives the reason where the protocols require different permissions.

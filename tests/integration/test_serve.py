@@ -1,4 +1,4 @@
-"""`redis-ledger serve` from outside: when it is ready, what it refuses, and what survives which kill."""
+"""The process `redis-ledger serve`: readiness, startup errors, and kills."""
 
 from __future__ import annotations
 

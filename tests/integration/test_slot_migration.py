@@ -1,4 +1,4 @@
-"""A whole broker on a cluster whose slots are on the move: what it does needs no key that is absent."""
+"""A broker on a cluster during slot migrations: its calls need no absent key."""
 
 from __future__ import annotations
 

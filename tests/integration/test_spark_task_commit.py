@@ -1,4 +1,4 @@
-"""The sink without Spark: attempts that win, fail, are overtaken or come back, and drivers that die."""
+"""The sink without Spark: attempts that succeed, fail, lose a race or restart, and drivers that die."""
 
 from __future__ import annotations
 

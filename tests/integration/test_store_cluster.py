@@ -1,4 +1,4 @@
-"""Store on a cluster of three: routing, slots on the move, nodes that go away."""
+"""Store on a cluster of three: routing, slot migration, nodes that leave."""
 
 from __future__ import annotations
 

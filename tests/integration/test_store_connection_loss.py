@@ -1,4 +1,4 @@
-"""Store when the connection breaks, the server dies, or answers too late."""
+"""Store while the connection breaks, the server dies, or replies come too late."""
 
 from __future__ import annotations
 

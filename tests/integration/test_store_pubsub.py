@@ -1,4 +1,4 @@
-"""Sharded pub/sub through a store: delivery, loss, slots that move away."""
+"""Sharded pub/sub through a store: delivery, loss, slot migration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store behind a real sentinel: the primary is found, and found again after a failover."""
+"""Store behind a real sentinel: it finds the primary, also after a failover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS, through a proxy of the tests' own that terminates it: the packaged server has none."""
+"""TLS through a proxy of the tests that terminates it, since the packaged server has no TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redis-ledger import`: a plain stream becomes a topic, each entry once, and its groups go on where they stood."""
+"""`redis-ledger import`: converts a stream to a topic, each entry once; its groups continue at their position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscriptions and topics that are created, deleted and grown at the same time."""
+"""Concurrent creation, deletion and growth of subscriptions and topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record's way through both doors as one trace, with spans caught in memory and by a collector of the test's own."""
+"""One trace of a record through both ports, with spans in memory and in a test collector."""
 
 from __future__ import annotations
 

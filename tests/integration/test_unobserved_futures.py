@@ -1,4 +1,4 @@
-"""The store closes under load: every failure reaches a caller, and asyncio reports no exception that was never read."""
+"""The store closes under load: every failure reaches a caller, and asyncio reports no unretrieved exception."""
 
 from __future__ import annotations
 

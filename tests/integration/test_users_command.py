@@ -1,4 +1,4 @@
-"""`redis-ledger users`, as an operator calls it: against a Redis of one's own, and against a data directory."""
+"""`redis-ledger users`, with a separate Redis and with a data directory."""
 
 from __future__ import annotations
 

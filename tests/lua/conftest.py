@@ -1,4 +1,4 @@
-"""Partitions and coordinators on a single server and on a three-node cluster, whose slots fall where they may."""
+"""Partitions and coordinators on a single server and on a three-node cluster, on arbitrary slots."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
 
 @pytest.fixture
 def ledger(connect: Connect, prefix: str) -> Ledger:
-    """A partition that has just been made."""
+    """A new partition."""
     made = Ledger(connect(f"{prefix}:{{orders:0}}:"), prefix)
     made.create()
     return made
@@ -53,7 +53,7 @@ def coordinator(connect: Connect, prefix: str) -> TxnCoordinator:
 
 @pytest.fixture
 def delays(connect: Connect, prefix: str) -> Iterator[Delays]:
-    """A partition where scheduling has been begun; whatever a test does to it, its numbers must agree afterwards."""
+    """A partition with delayed delivery; its counters must be consistent after every test."""
     made = Delays(connect(f"{prefix}:{{orders:0}}:"), prefix)
     made.create()
     made.schedule(1)

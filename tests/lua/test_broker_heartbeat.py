@@ -1,4 +1,4 @@
-"""lua/broker/heartbeat: which brokers count as live, through pauses of Redis and jumps of its clock."""
+"""lua/broker/heartbeat: live brokers through outages of Redis and jumps of its clock."""
 
 from __future__ import annotations
 

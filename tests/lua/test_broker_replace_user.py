@@ -1,4 +1,4 @@
-"""lua/broker/replace_user: every answer, and what each leaves alone."""
+"""lua/broker/replace_user: every reply, and the state that each leaves unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/broker/update_rows: the version is another one when a row is, and only then."""
+"""lua/broker/update_rows: the version changes if and only if a row changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/cursor/ack, ack_cumulative, nack: every offset of a call, or none; and where the mark goes."""
+"""lua/cursor/ack, ack_cumulative, nack: all offsets of a call, or none; and the position of the mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a Kafka group's offset, and those that scripts declare."""
+"""The keys of a Kafka group's offset, and the keys that scripts declare."""
 
 from __future__ import annotations
 

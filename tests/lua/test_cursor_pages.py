@@ -1,4 +1,4 @@
-"""lua/cursor/ in pages: what a page does, what it leaves, and that many pages come to what one call would do."""
+"""lua/cursor/ in pages: the effect of one page, and that all pages together have that of one call."""
 
 from __future__ import annotations
 

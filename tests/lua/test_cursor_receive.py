@@ -1,4 +1,4 @@
-"""lua/cursor/receive, stats, create, delete, seek: what a subscription gets to see, and in which order."""
+"""lua/cursor/receive, stats, create, delete, seek: the messages of a subscription, and their order."""
 
 from __future__ import annotations
 

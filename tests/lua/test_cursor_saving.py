@@ -1,4 +1,4 @@
-"""lua/include/cursor: what receive and ack write, and when receive is to be called again."""
+"""lua/include/cursor: the writes of receive and ack, and the time of the next receive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/delay/settle, cancel, move, clear: what becomes of one entry, and of all."""
+"""lua/delay/settle, cancel, move, clear: their effect on single entries and on all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/delay/fire: due order over three sorted sets, never early, never twice, and nothing of what is stale."""
+"""lua/delay/fire: due order over three sorted sets, never early, never twice, and no stale entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/delay/settle and clear at sizes that one call does not do."""
+"""lua/delay/settle and clear at sizes above one call."""
 
 from __future__ import annotations
 

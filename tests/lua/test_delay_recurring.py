@@ -1,4 +1,4 @@
-"""lua/delay/rearm: what repeats waits again. And of another incarnation of the topic no script changes anything."""
+"""lua/delay/rearm: recurring entries are scheduled again; scripts change nothing of another topic incarnation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/ledger/schedule: what is due later waits, what is due now is written, a refusal leaves everything as it was."""
+"""lua/ledger/schedule: records due later wait, records due now are logged, and a refusal changes nothing."""
 
 from __future__ import annotations
 

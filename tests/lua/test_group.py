@@ -1,4 +1,4 @@
-"""lua/group: one owner at a time, generations that only rise and only for the owner, and what is left when it goes."""
+"""lua/group: one owner at a time, generations that only rise and only for the owner, and stored members."""
 
 from __future__ import annotations
 

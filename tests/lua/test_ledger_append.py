@@ -1,4 +1,4 @@
-"""lua/ledger/append: every answer it can give, and that a refusal leaves everything as it was."""
+"""lua/ledger/append: every reply, and that a refusal changes nothing."""
 
 from __future__ import annotations
 

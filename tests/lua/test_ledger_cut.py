@@ -1,4 +1,4 @@
-"""lua/ledger/cut: payload below the log start goes while its ledger lives on."""
+"""lua/ledger/cut: deletes payload below the log start and keeps the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/ledger/create, roll, trim, drop, delete, catalog, forget_producers: every answer, and what each leaves alone."""
+"""lua/ledger/create, roll, trim, drop, delete, catalog, forget_producers: every reply, and the state left unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/ledger/trim and drop where subscriptions hold records back, and where payload lies in Parquet as well."""
+"""lua/ledger/trim and drop with subscriptions that hold records back, and with payload in Parquet."""
 
 from __future__ import annotations
 

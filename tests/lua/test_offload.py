@@ -1,4 +1,4 @@
-"""lua/offload/*: every answer, what each leaves alone, and that a repeated call finds its work done."""
+"""lua/offload/*: every reply, the state left unchanged, and that a repeated call changes nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What Redis carries out at its maxmemory: everything but what adds data.  Each script and each plain command is on one
-side or the other; a new function is added to one of them here."""
+"""Scripts and commands at maxmemory: all work except those that add data.  Each script and each plain command is
+listed on one side; a new function is added to one of the lists here."""
 
 from __future__ import annotations
 

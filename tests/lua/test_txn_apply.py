@@ -1,4 +1,4 @@
-"""lua/txn/apply: the decision table cell by cell, batches, repetition, limits, and what it remembers."""
+"""lua/txn/apply: the decision table cell by cell, batches, retries, limits, and stored outcomes."""
 
 from __future__ import annotations
 

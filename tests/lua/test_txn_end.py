@@ -1,4 +1,4 @@
-"""lua/txn/end: markers, stable offset, aborted set, tombstones, watermarks, leftovers and pending acks; all twice."""
+"""lua/txn/end: markers, stable offset, aborted set, tombstones, watermarks, leftovers and pending acks; each twice."""
 
 from __future__ import annotations
 

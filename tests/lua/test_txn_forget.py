@@ -1,4 +1,4 @@
-"""lua/txn/forget and forget_tombstones: what is remembered goes by time and by number, while no transaction ends."""
+"""lua/txn/forget and forget_tombstones: state expires by age and by number, while no transaction ends."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def today(coordinator: TxnCoordinator) -> TxnCoordinator:
 
 
 def rolled_back(coordinator: TxnCoordinator, to: dict[bytes, bytes]) -> None:
-    """As a replica that was behind has it: what was written since is not there."""
+    """The state of a lagging replica, without the newest writes."""
     for key in coordinator.keys.all():
         coordinator.client.delete(key)
     coordinator.open()
@@ -84,7 +84,7 @@ def test_small_numbers_of_an_older_release_go_on_with_large_ones_and_the_waterma
 
 
 def test_operations_without_allocation_keep_the_next_number(today):
-    """Else a watermark would pass a transaction that a broker with a slower clock begins afterwards."""
+    """Otherwise a watermark would pass a transaction that a broker with a slower clock begins afterwards."""
     serial = today.begin()
     today.now += 60_000
     assert today.apply(f"end {serial} C", f"complete {serial}").following == int(serial) + 1

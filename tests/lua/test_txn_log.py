@@ -1,4 +1,4 @@
-"""The transaction log that lua/txn/apply writes: readable, complete, and dead with its transactions."""
+"""The transaction log of lua/txn/apply: readable, complete, and deleted with its transactions."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_an_aborted_transaction_of_many_participants_goes_as_a_committed_one(coo
 
 
 def test_participants_registered_by_an_earlier_release_are_read(coordinator):
-    """It wrote all participants into the row, and goes on to append there behind the plus sign."""
+    """It wrote all participants into the row, and appends there after the plus sign."""
     client, keys = coordinator.client, coordinator.keys
     serial = coordinator.begin()
     head = client.hget(keys.txns, serial).decode()

@@ -2,8 +2,8 @@
 
     DONE | Leased(consumer, times, deadline) | Held(transaction, times)        absent: never dispatched
 
-The model knows neither leases as ranges nor bitmaps nor spans; after every step the two must agree on the answer, and
-`content()` has read all structures and found every offset in exactly one of them.
+The model has no ranges, bitmaps or spans; after every step both must return the same reply, and `content()` reads all
+structures and asserts that every offset is in exactly one of them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Model:
     def receive(
         self, consumer: str, most: int, after: int | None, now: int, start: int, stable: int, what: dict[int, str]
     ) -> Any:
-        """after None: the consumer names nothing; else what is its own beyond has not been seen and keeps its count."""
+        """after None: not given; else leases of the consumer beyond it were not received and keep their count."""
         has, unseen = -1 if after is None else after, after is not None
         if self.kind == "exclusive":
             if self.owner != consumer and self.until > now:
@@ -240,7 +240,7 @@ class Run:
             assert reply[:2] == [Status.OK, expected]
 
     def near(self, picks: list[int]) -> list[int]:
-        """Picks as offsets around the mark, where things happen."""
+        """Picks as offsets around the mark."""
         return sorted({max(0, self.model.mark - 2 + pick) for pick in picks})
 
     def owned(self, consumer: str, picks: list[int]) -> list[int]:

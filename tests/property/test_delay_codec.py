@@ -1,4 +1,4 @@
-"""Any scheduled entries survive the way into a snapshot and back, and come out of a merge in order."""
+"""Any scheduled entries are unchanged by a snapshot, and ordered by a merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any message survives the wire in every version, and kio reads it as we do; no bytes do more harm than BadFrame."""
+"""Any message is unchanged by the wire format in every version, and equal to kio's; any other bytes raise BadFrame."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Any history of a partition, against models that keep one row for each batch and each record.
 
-The first knows KIP-98's rules for sequences and nothing else.  The second keeps every record with its transaction and
-says what a reader may see; the partition's own classes must agree with it after every step, and a reader that starts
-anywhere and takes any number of bytes at a time must see the same.
+The first implements KIP-98's rules for sequences.  The second keeps every record with its transaction and computes the
+visible records; the partition's classes must agree with it after every step, and a reader from any offset with any
+number of bytes at a time must get the same.
 """
 
 from __future__ import annotations

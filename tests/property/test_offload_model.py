@@ -1,4 +1,4 @@
-"""Any log, any part of it offloaded: a reader of committed records gets the same from every offset as before.
+"""Any log with any part of it offloaded: a read_committed consumer gets the same from every offset as before.
 
 log      plain batches of every compression, transactions side by side that commit or abort, sealed ledgers
 offload  up to where ledgers end or up to the stable offset, in row groups of random size, more than once

@@ -1,6 +1,6 @@
-"""Any history of a Kafka group's offset on a partition, against a model that keeps every write there was.
+"""Any history of a Kafka group's offset on a partition, against a model that keeps every write.
 
-The model knows nothing of write numbers: what counts is the last write in its list that has taken effect.
+The model has no write numbers: the last write in its list that has taken effect counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any records survive the way into a batch and back; no bytes at all make the reader fail in a way of its own."""
+"""Any records are unchanged by a batch; no bytes make the reader fail with an unexpected error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever batch comes apart by due time, every record comes out once and as it was; damage never fails otherwise."""
+"""Any batch split by due time: every record comes out once and unchanged; damage raises the expected errors only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Any history of appends, acknowledgements and trims, against a model that keeps what every subscription still owes.
+"""Any history of appends, acknowledgements and trims, against a model of the unacknowledged records.
 
-What must be so after every trim: nothing that a subscription has not acknowledged went by time or bytes, where that
-holds them back; the log start never moves back, nor beyond the stable offset; it is exactly where the rules put it; and
-the payload of all that is left, above what is published to Parquet, can be read.
+Invariants after every trim: unacknowledged records were not trimmed by time or bytes, where the setting holds them
+back; the log start never moves back, nor beyond the stable offset; it is exactly where the rules put it; and the
+payload of all remaining records above the offloaded offset is readable.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class World:
             owed.acknowledged.update(chosen)
 
     async def take(self, which: int, count: int) -> None:
-        """Receives and acknowledges, as a consumer that keeps up."""
+        """Receives and acknowledges, like a consumer without lag."""
         await self.receive(which, count)
         await self.acknowledge(which, list(range(99)), False)
 

@@ -1,4 +1,4 @@
-"""Fixtures of the acceptance tests; tests/support/scheduled.py says what they can be asked."""
+"""Fixtures of the acceptance tests; see tests/support/scheduled.py."""
 
 from __future__ import annotations
 

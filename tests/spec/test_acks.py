@@ -1,4 +1,4 @@
-"""Acknowledgements in transactions: where they are kept, who may find them, and what an unknown outcome does."""
+"""Acknowledgements in transactions: their storage, their visibility to other brokers, and unknown outcomes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
 async def test_a_list_with_a_message_that_cannot_be_acknowledged_acknowledges_none_of_it(
     redis_url, prefix, transactional
 ):
-    """AK-27: the others stay leased, and the transaction stays open, so nothing else takes them back."""
+    """AK-27: the others stay leased, and the transaction stays open."""
     async with one(redis_url, prefix) as broker:
         ids = await filled(broker, 3)
         await broker.records.produce("t", records("3", "4"))

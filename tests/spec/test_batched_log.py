@@ -1,4 +1,4 @@
-"""The batched transaction log: its settings, what an answer means, and what a refusal does to its neighbours."""
+"""The batched transaction log: its settings, its confirmations, and refused operations within a batch."""
 
 from __future__ import annotations
 

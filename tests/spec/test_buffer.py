@@ -1,4 +1,4 @@
-"""The transaction buffer after a broker is gone, while Redis is unavailable, and while no client ends a transaction.
+"""The transaction buffer after a broker has gone, while Redis is unavailable, and while no client ends a transaction.
 
 There are no snapshots and no recovery: the state of a partition changes in the step that writes the log.
 """

@@ -1,4 +1,4 @@
-"""Coordinators without owners: every broker serves every coordinator, at once and also while Redis loads its data."""
+"""Coordinators without owners: every broker serves every coordinator immediately, also while Redis loads its data."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_broker_that_slept_through_the_steps_of_another_writes_behind_th
 
 
 async def test_coordinator_transaction_and_status_are_refused_by_different_codes_over_rest(redis_url, prefix):
-    """TC-10: the status tells which one it is, and a client needs no other information to act."""
+    """TC-10: the status distinguishes them, and a client needs no other information."""
     async with one(redis_url, prefix, end_overdue_ms=60_000) as broker, client_of(broker) as http:
         await broker.topics.create("t")
         ended = {}

@@ -1,4 +1,4 @@
-"""What an operator does: clear snapshots, set settings by the names he knows, look at what waits and cancel of it."""
+"""Administration of delayed delivery: clear snapshots, use Pulsar names, list and cancel records."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.scheduled import HOUR_MS, ScheduledTopic, scheduling
 
 @pytest.mark.parametrize("damage", ["none", "snapshots deleted"])
 async def test_snapshots_are_made_again_from_the_records_and_all_of_them_come_on_time(redis_url, prefix, damage):
-    """DD-60: cleared with 1 000 pending, some of them loaded, cancelled, or of no bucket yet; what was cleared is
-    indexed again at once, so that nothing can be lost by it."""
+    """DD-60: cleared with 1 000 pending, some of them loaded, cancelled, or in no bucket yet; cleared records are
+    indexed again at once, so that none is lost."""
     async with scheduling(redis_url, prefix, delayed_delivery_min_index_count_per_bucket=200) as topic:
         due = topic.in_ms(HOUR_MS)
         values = await topic.fill_buckets(5, due, size=200)
@@ -68,7 +68,7 @@ FIRST_VERSION = {
 
 @pytest.mark.parametrize("names", [RELEASED, FIRST_VERSION], ids=["released", "first version"])
 async def test_settings_of_both_pulsar_generations_take_effect(redis_url, prefix, names):
-    """DD-63: what Pulsar's operators write is what this broker goes by: it seals and cuts buckets accordingly."""
+    """DD-63: Pulsar's setting names take effect: the broker seals and cuts buckets by them."""
     config = config_from({f"REDIS_LEDGER_{name}": value for name, value in names.items()})
     fields = [
         "delayed_delivery_min_index_count_per_bucket", "delayed_delivery_ledger_step_per_bucket",

@@ -1,4 +1,4 @@
-"""The index of what waits: an open bucket, sealed ones in immutable snapshots, and how little of them is loaded."""
+"""The index of scheduled records: an open bucket, sealed ones in immutable snapshots, and bounded loading."""
 
 from __future__ import annotations
 

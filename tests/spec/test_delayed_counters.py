@@ -1,4 +1,4 @@
-"""The counters of delayed delivery are true after any history."""
+"""The counters of delayed delivery are correct after any history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPAN_MS = 20_000
 
 
 class History:
-    """What was done to a topic, at random, and what must be left of it."""
+    """A random history of a topic, and the expected remaining records."""
 
     def __init__(self, topic: ScheduledTopic, seed: int) -> None:
         self.topic, self.random = topic, random.Random(seed)
@@ -25,7 +25,7 @@ class History:
         self.operations = 0
 
     async def schedule(self) -> None:
-        """Due times are drawn from few enough that some entries hold several records."""
+        """Due times are drawn from a small set, so that some entries hold several records."""
         dues = [self.now + 1 + 10 * self.random.randrange(SPAN_MS // 10) for _ in range(RECORDS)]
         records = [NewRecord(None, b"x", deliver_at_ms=due) for due in dues]
         (appended,) = await self.topic.broker.records.produce("t", records)

@@ -1,4 +1,4 @@
-"""Delayed delivery as a sender and a reader meet it: when, to whom, how often, in which order."""
+"""Delayed delivery for senders and readers: time, recipients, number and order."""
 
 from __future__ import annotations
 

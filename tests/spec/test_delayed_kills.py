@@ -1,4 +1,4 @@
-"""A broker may die at any write of any step over buckets: another one goes on, and every record comes once.
+"""A broker dies at any write of any step over buckets: another one continues, and every record arrives once.
 
 The step is cut at its first write, its second, and so on, each time on a topic of its own, until it survives.
 """
@@ -132,7 +132,7 @@ async def swept(topic: ScheduledTopic) -> tuple[set[str], set[str]]:
 
 
 async def is_quiet(topic: ScheduledTopic) -> bool:
-    """Nothing is being sealed or merged any more, and nothing is to be; waits for that."""
+    """Waits until no bucket is being sealed or merged, or will be."""
     config = topic.broker.config
     least, most = config.delayed_delivery_min_index_count_per_bucket, config.delayed_delivery_max_num_buckets
 
@@ -205,7 +205,7 @@ async def fired_early(topic: ScheduledTopic) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("point", ["created, not listed", "unlisted, not deleted"])
 async def test_a_hundred_brokers_that_die_around_listing_leave_no_snapshot_for_good(redis_url, prefix, point):
-    """DD-37: each dies between creating and listing, or between unlisting and deleting; young ones are left alone, for
+    """DD-37: each dies between creating and listing, or between unlisting and deleting; young snapshots are kept, since
     another broker may be writing them."""
     async with one(redis_url, prefix, **IDLE) as broker:
         topics = []

@@ -1,4 +1,4 @@
-"""The life of sealed buckets: what does not go into one, when one goes, and how many become fewer."""
+"""The life of sealed buckets: their entries, their deletion, and their merges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /metrics and REST tell of delayed delivery.
+"""The metrics of delayed delivery, at /metrics and over REST.
 
 A topic has the prefix for its name here, so that its series are its own: the tests of a process share a registry.
 """
@@ -192,7 +192,7 @@ async def test_a_topic_that_is_gone_leaves_no_series_behind(topic):
 
 
 async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_behind(topic):
-    """DD-61: what it fired was counted, though no client read the metrics."""
+    """DD-61: its fired records were counted, though no client read the metrics."""
     await topic.schedule({"a": topic.in_ms(100)})
     assert await eventually(lambda: values_of(topic.broker, topic.name), ["a"], PATIENCE_S) == ["a"]
     await topic.broker.topics.delete(topic.name)
@@ -215,7 +215,7 @@ async def test_first_due_time_and_lateness_are_exported(topic):
 
 
 async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkeypatch):
-    """DD-61: a thousand partitions are tens of thousands of questions, and Redis has other things to do."""
+    """DD-61: a thousand partitions need tens of thousands of reads."""
     shown, looks = topic.broker.delayed.metrics, list[str]()
 
     async def slowly(name: str) -> list[DelayIndexReader]:
@@ -236,7 +236,7 @@ async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkey
 
 
 async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkeypatch):
-    """DD-61: a broker that has lost Redis must not hide what another one knows by now."""
+    """DD-61: a broker without Redis must not hide newer values of another broker."""
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
     before = await scrape(topic)
 

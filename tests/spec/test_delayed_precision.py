@@ -1,4 +1,4 @@
-"""When delayed records come: never early, in time, all of them, whatever clocks, servers and bursts do."""
+"""Times of delayed delivery: never early, in time, complete, for any clocks, failures and bursts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new broker finds, what damage and failing steps do, and what is cleared away."""
+"""Recovery of delayed delivery: a new broker, damaged snapshots, failing steps, and cleanup."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_an_index_that_is_lost_but_for_its_live_bits_is_made_again_from_th
 
 
 async def test_a_list_of_buckets_that_is_lost_is_noticed_when_the_first_of_them_is_due(topic):
-    """DD-34: without anybody asking for it, what was in them goes back to the queue; nothing is early or lost."""
+    """DD-34: their entries return to the queue by themselves; no record is early or lost."""
     due, index = topic.in_ms(HOUR_MS), await topic.index()
     values = await topic.fill_buckets(3, due)
     await topic.broker.store.command("DEL", index.scripts.delay.buckets, key=index.scripts.keys.state)
@@ -179,7 +179,7 @@ async def test_a_bucket_that_cannot_be_created_leaves_its_records_where_they_fir
 
 
 async def _tidied(topic, trouble, failures):
-    """Upkeep comes around every ten seconds by itself; here it is called."""
+    """Calls the maintenance that otherwise runs every ten seconds."""
     if trouble.failed >= failures:
         return True
     await topic.broker.delayed.maintain()

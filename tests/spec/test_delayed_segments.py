@@ -1,4 +1,4 @@
-"""Segments of sealed buckets, loaded one after the other when they are near; and the bits that say what still waits."""
+"""Segments of sealed buckets, loaded in order shortly before they are due; and the live bits of pending entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One index for all subscriptions: a partition has one by construction, and readers go by the log."""
+"""One index for all subscriptions of a partition; readers only read the log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def subscribed(topic: ScheduledTopic, *names: str) -> None:
 
 
 async def index_bytes(topic: ScheduledTopic) -> int:
-    """What the index takes in Redis: its keys as they are, and the snapshots."""
+    """The content of the index in Redis: its keys and the snapshots."""
     index = await topic.index()
     keys = [f"{topic.broker.config.prefix}:{key}".encode() for key in await topic.delay_keys()]
     sizes = [await topic.broker.store.command("MEMORY", "USAGE", key, key=index.scripts.keys.state) for key in keys]

@@ -1,4 +1,4 @@
-"""The index of what waits beside everything else a topic has: consumers, clearing, deleting, growing, retention."""
+"""The index of scheduled records beside consumers, clear, delete, growth and retention of a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators see and do: transactions over REST and the command line, metrics, and the internal topic."""
+"""Observability: transactions over REST and the command line, metrics, and the internal topic."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_transactions_are_listed_by_their_age_and_not_by_their_timeout(bro
 
 
 async def test_an_administrator_aborts_what_is_open_and_not_what_is_committed(redis_url, prefix):
-    """OB-08: of another principal; a repetition succeeds, and who is no administrator is refused."""
+    """OB-08: of another principal; a retry succeeds, and other principals are refused."""
     async with secured(redis_url, prefix) as world:
         await world.allow("ada", Op.IDEMPOTENT_WRITE, Resource.CLUSTER)
         await world.allow("admin", Op.ALTER, Resource.CLUSTER)

@@ -1,4 +1,4 @@
-"""The transaction log: what is in it, and what a failure to write it, to clean it or to read it does."""
+"""The transaction log: its records, and failures to write, clean or read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead letters on a subscription's page: its rule is shown, set and removed, and what failed is put back."""
+"""Dead letters on a subscription's page: the rule is shown, set and removed, and messages are moved back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console's lists where there is much: a page at a time, found by name, and no dearer for it."""
+"""Long lists in the console: paged, searchable by name, and at constant cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console over HTTP: every page and its data, and every act.
+"""The console over HTTP: every page with its data, and every action.
 
 Who gets in, and what other sites cannot do, is in test_access.py; in a browser it is tested by tests/browser.
 """

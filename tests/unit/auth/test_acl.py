@@ -1,4 +1,4 @@
-"""redis_ledger/auth/acl: every rule of the decision, and the copy that remembers beside the one that does not."""
+"""redis_ledger/auth/acl: every rule of the decision, with and without its cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a client certificate's subject names."""
+"""Principals from the subjects of client certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buckets of a quota, and whose row applies."""
+"""Token buckets of quotas, and the row that applies."""
 
 from __future__ import annotations
 

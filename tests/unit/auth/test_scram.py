@@ -1,4 +1,4 @@
-"""SCRAM against the vectors of its RFCs, a client that others wrote, and whatever else a client may send."""
+"""SCRAM against the vectors of its RFCs, an independent client, and hostile messages."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_last_message_that_is_not_what_it_must_be_is_refused(final):
 
 
 def test_the_channel_is_the_one_the_client_began_with():
-    # The client's first message said "y,,", so "biws" ("n,,") was put in by somebody on the way.
+    # The client's first message said "y,,", so "biws" ("n,,") was inserted by an attacker.
     with pytest.raises(AuthenticationFailed):
         challenged(FIRST.replace(b"n,,", b"y,,", 1)).finish(FINAL)
 

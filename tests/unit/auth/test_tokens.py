@@ -1,4 +1,4 @@
-"""redis_ledger/auth/tokens: what a token is, and that nothing like it passes for it."""
+"""redis_ledger/auth/tokens: the format of a token, and lookalikes that are rejected."""
 
 from __future__ import annotations
 

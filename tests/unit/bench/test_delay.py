@@ -1,4 +1,4 @@
-"""What the benches of deliver later count, against brokers of a few lines; and when their records are due."""
+"""Counters of the delayed-delivery benches, against small stub brokers; and due times of their records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER = Figure("append_raw", "64KiB", "mb_per_s", 231.5, "MB/s", 200, "process")
 @pytest.fixture
 async def server():
     """Speaks Kafka: takes every batch, but answers error 7 for those into partition 1.  It answers two requests at a
-    time in one write, and cuts that in the middle.  The most it had unanswered is told as `most`."""
+    time in one write, and cuts that in the middle.  `most`: the highest number of unanswered requests."""
     most = 0
 
     async def serve(reader, writer):

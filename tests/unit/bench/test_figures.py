@@ -1,4 +1,4 @@
-"""The file of figures and what is made of it."""
+"""The file of figures and its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load generator, against a server of a few lines: what it counts is what was answered."""
+"""The load generator against a small stub server: it counts answered requests."""
 
 from __future__ import annotations
 

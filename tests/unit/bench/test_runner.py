@@ -1,4 +1,4 @@
-"""Running benches: which groups are measured, what is written, and what a failure leaves."""
+"""The bench runner: selection of groups, written figures, and failures."""
 
 from __future__ import annotations
 

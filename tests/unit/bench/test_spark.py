@@ -1,4 +1,4 @@
-"""What the Spark benches count, and what they load."""
+"""Counters of the Spark benches, and their input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEEN = {
     20: Seen(1, "python", 32.0),
     21: Seen(20, "redis-server", 64.0),
     22: Seen(21, "redis-server", 128.0),
-    30: Seen(1, "java", 256.0),  # somebody else's
+    30: Seen(1, "java", 256.0),  # another user's
 }
 
 

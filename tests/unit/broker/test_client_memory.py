@@ -1,4 +1,4 @@
-"""Memory for answers and half requests: who gets it, who waits, and that nothing is lost."""
+"""Memory for answers and partial requests: allocation, waiting, and that no bytes are lost."""
 
 from __future__ import annotations
 

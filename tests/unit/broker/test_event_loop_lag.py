@@ -1,4 +1,4 @@
-"""How late the event loop is, by a clock of the test's own."""
+"""The lag of the event loop, with a test clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redis_ledger.telemetry import exposition
 
 
 class Loop:
-    """An event loop with one timer, which fires when it is told to."""
+    """An event loop with one timer, which the test fires."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""Whose turn it is to look after a partition."""
+"""Turns at the maintenance of a partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue of a producer's batches behind one that is repeated: order, bounds, and what is left afterwards."""
+"""The queue of a producer's batches behind a retried one: order, bounds, and cleanup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom the SDK and the commands say they are."""
+"""Credentials of the SDK and the commands."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Asking(Listening):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         answer = super().handle_request(request)
-        told = {"code": "unauthenticated", "detail": "It has expired."}
-        return answer if self.shown[-1] == f"Bearer {self.counts}" else httpx.Response(401, json=told)
+        problem = {"code": "unauthenticated", "detail": "It has expired."}
+        return answer if self.shown[-1] == f"Bearer {self.counts}" else httpx.Response(401, json=problem)
 
 
 async def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ async def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path, mo
         await client.topics.list()
         await client.topics.list()
         assert http.shown == [f"Bearer {text}" for text in ("t1", "t1", "t1", "t2", "t2")]
-        # And where the file has no other, the refusal is told, once
+        # And without another token in the file, the refusal is raised once
         http.counts = "t3"
         for text in ("t2", "", None):
             file.unlink() if text is None else file.write_text(text)

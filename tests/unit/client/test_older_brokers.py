@@ -1,4 +1,4 @@
-"""Brokers of a release that does not know what this SDK sends."""
+"""Brokers of an earlier release that lack features of this SDK."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_the_repeat_of_a_lost_receive_is_understood_by_an_older_broker(stu
 
 async def test_an_exclusive_consumer_gives_back_what_it_has_no_use_for_where_it_cannot_name_what_it_has(stub, client):
     consumer = client.consumer("orders", "billing", kind="exclusive", prefetch=4)
-    # Given messages that arrive after the consumer was told to begin again
+    # Given messages that arrive after the consumer was reset
     stub.fail("POST", ":receive", lambda _: consumer._forget_ahead())
     stub.refused = NEWER
     found = [message.json() for _ in range(4) for message in await consumer.receive(100, wait_ms=200)]

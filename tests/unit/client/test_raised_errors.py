@@ -1,5 +1,5 @@
-"""Nothing but LedgerErrors leaves the SDK: every public method is called with wrong arguments, on a closed client, and
-against servers that do not answer as brokers do.  The other half of the SDK is generated from the same source."""
+"""The SDK raises only LedgerErrors: every public method is called with wrong arguments, on a closed client, and
+against servers with invalid responses.  The other half of the SDK is generated from the same source."""
 
 from __future__ import annotations
 

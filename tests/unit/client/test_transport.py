@@ -14,7 +14,7 @@ from tests.support.stub_broker import StubBroker, lost, not_sent
 
 
 class TwoBrokers(httpx.AsyncBaseTransport):
-    """b1 does what it is told, b2 is well."""
+    """b1 fails as configured, b2 works."""
 
     def __init__(self, first: Callable[[httpx.Request], httpx.Response]) -> None:
         self.first = first
@@ -122,9 +122,9 @@ async def test_no_broker_within_the_time_is_unavailable():
     ],
 )
 def test_protocol_mismatch_errors_name_the_cure(why, cure):
-    told = gave_up("GET", "/v1/topics", httpx.ConnectError(why), lost=False, timeout_ms=50)
-    assert type(told) is errors.Unavailable
-    assert cure in told.detail.replace(why, "")
+    error = gave_up("GET", "/v1/topics", httpx.ConnectError(why), lost=False, timeout_ms=50)
+    assert type(error) is errors.Unavailable
+    assert cure in error.detail.replace(why, "")
 
 
 async def test_a_refusal_is_not_repeated():

@@ -1,4 +1,4 @@
-"""redis_ledger/client/trust: certificates of a client's own that cannot be shown."""
+"""redis_ledger/client/trust: unusable client certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""redis_ledger/cursor/ranges: offsets and the ranges that stand for them."""
+"""redis_ledger/cursor/ranges: offsets to ranges and back."""
 
 from __future__ import annotations
 

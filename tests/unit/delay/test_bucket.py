@@ -1,4 +1,4 @@
-"""redis_ledger/delay/bucket: rows cut into segments, as bytes and back; what the metadata knows of them."""
+"""redis_ledger/delay/bucket: segments of rows, their encoding, and the metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""redis_ledger/delay/live_bitmap: the live bits as Redis holds them."""
+"""redis_ledger/delay/live_bitmap: the live bits in Redis's format."""
 
 from __future__ import annotations
 

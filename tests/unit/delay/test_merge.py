@@ -1,4 +1,4 @@
-"""redis_ledger/delay/merge: which buckets become one, and in which order their entries follow each other."""
+"""redis_ledger/delay/merge: choice of the buckets, and order of the merged entries."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_streams_are_merged_by_due_time_entry_and_index_and_what_is_double
 
 
 async def test_a_long_merge_lets_others_run():
-    # Given streams that have everything at hand, and somebody else who wants to run
+    # Given streams that never wait, and another task
     turns = 0
 
     async def other():

@@ -1,4 +1,4 @@
-"""redis_ledger/delay/recurrence: when a record is due again."""
+"""redis_ledger/delay/recurrence: the next due time of a record."""
 
 from __future__ import annotations
 

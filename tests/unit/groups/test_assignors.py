@@ -1,4 +1,4 @@
-"""Assignors, by properties: what any assignment must be, whatever members and topics there are."""
+"""Assignors: properties of any assignment, for any members and topics."""
 
 from __future__ import annotations
 

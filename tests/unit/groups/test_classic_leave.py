@@ -1,4 +1,4 @@
-"""groups/classic.py: how members go, what they may commit, and what is counted."""
+"""groups/classic.py: leaving members, commits, and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""groups/classic.py: members that keep their place by a group.instance.id (KIP-345)."""
+"""groups/classic.py: static members, with a group.instance.id (KIP-345)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A consumer group by itself: heartbeats in, answers out."""
+"""A consumer group in isolation: heartbeats in, responses out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer group lets be committed, and the rest of what it is asked."""
+"""Commits to a consumer group, and its other requests."""
 
 from __future__ import annotations
 

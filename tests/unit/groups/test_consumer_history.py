@@ -1,4 +1,4 @@
-"""Any history of a consumer group, with clients that behave."""
+"""Any history of a consumer group with correct clients."""
 
 from __future__ import annotations
 

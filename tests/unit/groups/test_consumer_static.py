@@ -1,4 +1,4 @@
-"""Static members of a consumer group, and members whose time is over."""
+"""Static members of a consumer group, and expired members."""
 
 from __future__ import annotations
 

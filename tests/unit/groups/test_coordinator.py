@@ -1,4 +1,4 @@
-"""groups/coordinator.py: timers, generations and ownership around a group, with a Redis of the test's own."""
+"""groups/coordinator.py: timers, generations and ownership of a group, with a stub Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""groups/coordinator.py: the members that it stores, and what the next owner makes of them."""
+"""groups/coordinator.py: stored members, and their use by the next owner."""
 
 from __future__ import annotations
 

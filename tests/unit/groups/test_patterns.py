@@ -1,4 +1,4 @@
-"""Regular expressions of topic names: against Python's own where the two mean the same, and the hostile ones."""
+"""Regular expressions of topic names: compared with Python's where both agree, and hostile ones."""
 
 from __future__ import annotations
 

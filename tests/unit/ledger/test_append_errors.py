@@ -1,4 +1,4 @@
-"""What a batch is answered that waits for another one of its producer, which was refused retriably."""
+"""Errors of a batch that waits for a refused earlier batch of its producer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which log entries fit, which payload is fetched together, and which records belong to aborted transactions."""
+"""Selection of log entries that fit, grouping of payload reads, and records of aborted transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a ledger is to be sealed."""
+"""The time at which a ledger is sealed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tail of a partition: what it holds is one stretch without a gap, within its budget."""
+"""The tail cache of a partition: contiguous, and within its budget."""
 
 from __future__ import annotations
 

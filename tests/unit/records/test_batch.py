@@ -1,4 +1,4 @@
-"""Headers, cutting, judging, placing and claiming of record batches."""
+"""Record batches: headers, splitting, validation, offsets and producer ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH = encode(RECORDS, producer_id=7, epoch=2, sequence=11, transactional=True)
 
 
 def altered(at: int, kind: str, value: int, *, crc: bool = True, batch: bytes = BATCH) -> bytes:
-    """The batch with one field overwritten and, unless told otherwise, a CRC that fits."""
+    """Returns the batch with one field overwritten and, by default, a valid CRC."""
     changed = bytearray(batch)
     struct.pack_into(kind, changed, at, value)
     if crc:

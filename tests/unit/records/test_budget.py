@@ -1,4 +1,4 @@
-"""What decoding may cost: headers are counted before they are made, and a batch over a bound is refused by its name."""
+"""The decoding budget: headers are counted before they are built, and a batch above a limit is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory for decoding: what all requests hold together is bounded, and requests do not wait for each other."""
+"""Memory for decoding: bounded for all requests together, without requests waiting for each other."""
 
 from __future__ import annotations
 

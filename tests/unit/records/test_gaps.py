@@ -1,4 +1,4 @@
-"""Batches whose offsets have gaps: read as far as the header allows them, and never taken from a producer."""
+"""Batches with gaps in their offsets: readable within the header's limits, and refused from producers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table that ends a run of checks: what passed, what failed, and what did not run, with the reason."""
+"""The summary of checks: passed, failed, and skipped with the reason."""
 
 from __future__ import annotations
 

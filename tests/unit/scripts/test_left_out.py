@@ -1,4 +1,4 @@
-"""Suites that cannot run where they are: left out with a reason in the quick form, a failure in the full one."""
+"""Suites that cannot run on this machine: skipped with a reason in the quick form, a failure in the full one."""
 
 from __future__ import annotations
 

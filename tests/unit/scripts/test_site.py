@@ -1,4 +1,4 @@
-"""The site's links and anchors are those of the repository."""
+"""The site has the links and anchors of the repository."""
 
 from __future__ import annotations
 

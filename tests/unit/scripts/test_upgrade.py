@@ -1,4 +1,4 @@
-"""`scripts/check.py upgrade` says what is missing where the release before cannot be had, and fails."""
+"""`scripts/check.py upgrade` reports what is missing to get the previous release, and fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redis URLs: what they mean, and what is wrong with them."""
+"""Redis URLs: parsing, and errors."""
 
 from __future__ import annotations
 

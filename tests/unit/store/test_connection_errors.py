@@ -1,4 +1,4 @@
-"""Why a Redis cannot be reached, and what to do."""
+"""Errors of unreachable Redis servers, with the remedy."""
 
 from __future__ import annotations
 

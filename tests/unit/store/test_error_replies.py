@@ -1,4 +1,4 @@
-"""What error replies mean, and which slot a key has."""
+"""Error replies of Redis, and slots of keys."""
 
 from __future__ import annotations
 

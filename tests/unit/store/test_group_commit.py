@@ -1,4 +1,4 @@
-"""Group commit: what arrives meanwhile leaves together, thresholds hold, nothing overtakes, nobody is forgotten."""
+"""Group commit: later items share the next call, limits hold, order is kept, and no item is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redis_ledger.store.group_commit import GroupCommit, Turnstile
 
 
 class Other:
-    """The other side: keeps what was sent, and answers when told to."""
+    """The other side: records sent items, and answers on request."""
 
     def __init__(self, **options: Any) -> None:
         self.sent: list[list[str]] = []
@@ -148,7 +148,7 @@ async def test_a_lazy_item_waits_for_company_but_not_for_long():
 
 
 async def test_items_that_wait_for_a_slow_call_set_no_timer_and_those_that_wait_alone_share_one(monkeypatch):
-    """BW-04: 512 items that nobody awaits, in calls of 64 at most."""
+    """BW-04: 512 items without a waiter, in calls of 64 at most."""
     loop, timers = asyncio.get_running_loop(), list[float]()
     call_later = loop.call_later
 

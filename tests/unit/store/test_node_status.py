@@ -1,4 +1,4 @@
-"""What a look at a Redis node decides: (promised, known, seen) ─▶ standing."""
+"""The decision on a Redis node: (promised, known, observed) ─▶ status."""
 
 from __future__ import annotations
 

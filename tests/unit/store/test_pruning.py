@@ -1,4 +1,4 @@
-"""What a script does not use of its includes is left out, and nothing else."""
+"""Definitions of includes that a script does not use are left out, and only those."""
 
 from __future__ import annotations
 

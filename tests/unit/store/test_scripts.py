@@ -1,4 +1,4 @@
-"""Scripts are put together from files: includes, their mistakes, the first line."""
+"""Scripts built from files: includes, their errors, and the first line."""
 
 from __future__ import annotations
 

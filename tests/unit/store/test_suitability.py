@@ -1,4 +1,4 @@
-"""What is wrong with a Redis server at each level of durability, and what an operator is advised to do."""
+"""Problems of a Redis server at each level of durability, with advice for operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker of histories finds each thing that it is for, and nothing in a good one."""
+"""The checker of histories finds every flaw that it is for, and none in a good history."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from tests.support.client_history import History, made_once
 GOOD = {0: [(0, "a-0"), (2, "a-1"), (3, "b-0")], 1: [(0, "later-0")]}
 
 
-def told(*more: dict[str, Any]) -> History:
-    """Writer a, a transaction of b that is committed and one that is aborted, one without an answer, and a record for
-    later; then what else is told."""
+def history_of(*more: dict[str, Any]) -> History:
+    """Writer a, a committed, an aborted and an unanswered transaction of b, and a delayed record; then `more`."""
     events: list[dict[str, Any]] = [
         {"kind": "asked", "topic": "t", "values": [(0, "a-0"), (0, "a-1")]},
         {"kind": "answered", "values": ["a-0", "a-1"], "outcome": "committed"},
@@ -34,8 +33,8 @@ def got(*records: tuple[int, int, str], at: float = 60.0) -> dict[str, Any]:
 
 
 def test_a_good_history_has_no_flaw_whatever_became_of_what_was_not_answered():
-    assert told().flaws("t", GOOD) == []
-    assert told().flaws("t", {0: [*GOOD[0], (4, "b-3")], 1: [*GOOD[1], (1, "b-4")]}) == []
+    assert history_of().flaws("t", GOOD) == []
+    assert history_of().flaws("t", {0: [*GOOD[0], (4, "b-3")], 1: [*GOOD[1], (1, "b-4")]}) == []
 
 
 @pytest.mark.parametrize(
@@ -51,14 +50,15 @@ def test_a_good_history_has_no_flaw_whatever_became_of_what_was_not_answered():
     ],
 )
 def test_flaws_of_a_log_are_reported(log, flaw):
-    assert any(flaw in each for each in told().flaws("t", log))
+    assert any(flaw in each for each in history_of().flaws("t", log))
 
 
 def test_a_record_that_was_got_before_it_was_due_is_early():
-    assert told(got((1, 0, "later-0"), at=50.1)).flaws("t", GOOD) == []
-    ((value, wait_ms),) = told(got((1, 0, "later-0"), at=50.1)).waits_ms("t")
+    assert history_of(got((1, 0, "later-0"), at=50.1)).flaws("t", GOOD) == []
+    ((value, wait_ms),) = history_of(got((1, 0, "later-0"), at=50.1)).waits_ms("t")
     assert (value, round(wait_ms)) == ("later-0", 100)
-    assert told(got((1, 0, "later-0"), at=49.9)).flaws("t", GOOD) == ["t: 1 got before it was due: later-0 by 100 ms"]
+    early = history_of(got((1, 0, "later-0"), at=49.9))
+    assert early.flaws("t", GOOD) == ["t: 1 got before it was due: later-0 by 100 ms"]
 
 
 ALL = got(*[(partition, offset, value) for partition, rows in GOOD.items() for offset, value in rows])
@@ -84,7 +84,7 @@ ALL = got(*[(partition, offset, value) for partition, rows in GOOD.items() for o
     ],
 )  # fmt: skip
 def test_flaws_of_a_reader_history_are_reported(more, flaw):
-    flaws = told(*more).reader_flaws("t", "g", GOOD)
+    flaws = history_of(*more).reader_flaws("t", "g", GOOD)
     assert len(flaws) == (1 if flaw else 0)
     assert all(flaw in each for each in flaws)
 

@@ -1,4 +1,4 @@
-"""What the fuzzer sends that is small and means much is what it claims to be."""
+"""The fuzzer's bombs are small frames that claim large sizes."""
 
 from __future__ import annotations
 

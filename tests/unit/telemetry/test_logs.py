@@ -1,4 +1,4 @@
-"""What a log line says, in which shape, and what it never says."""
+"""The format of log lines, and what they must not contain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_log_line_has_request_fields_without_overwriting_its_own(stream):
 
 
 def test_without_a_request_a_line_has_time_level_and_event(stream):
-    logs.get().info("told to stop")
+    logs.get().info("stopping")
     assert sorted(json.loads(stream.getvalue())) == ["event", "level", "time"]
 
 

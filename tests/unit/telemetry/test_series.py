@@ -1,4 +1,4 @@
-"""Families of many series, and the names that get series of their own."""
+"""Metric families of many series, and the names that have their own series."""
 
 from __future__ import annotations
 

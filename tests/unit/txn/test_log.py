@@ -1,4 +1,4 @@
-"""The decoder of the transaction log: golden bytes, both formats, the live bitmap, versions it does not know."""
+"""The decoder of the transaction log: golden bytes, both formats, the live bitmap, unknown versions."""
 
 from __future__ import annotations
 

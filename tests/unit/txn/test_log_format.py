@@ -1,4 +1,4 @@
-"""What lua/include/txn_log.lua writes is what proto/redis_ledger/v1/txn_log.proto reads."""
+"""The protobuf of lua/include/txn_log.lua is that of proto/redis_ledger/v1/txn_log.proto."""
 
 from __future__ import annotations
 
