@@ -108,7 +108,7 @@ CHECKS = {
     ),
     "sim": Definition(
         "the simulation finds planted bugs, then runs random seeds (5 minutes)",
-        simulation("--minutes", "3", "--retention"),
+        simulation("--minutes", "3"),
         pytest("sim", "-m", "slow"),
     ),
     "soak": Definition(

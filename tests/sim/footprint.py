@@ -14,22 +14,22 @@ FAMILY = re.compile(r"^[^}]*\}:|(?<=data:).*|(?<=snap:).*|(?<=sub:)[^|]*")
 
 
 class Footprint(NamedTuple):
-    """keys: how many of each family.  bytes: of all but what is kept for a time of its own."""
+    """Keys and bytes of each family, without what is kept for a time of its own."""
 
     keys: Counter[str]
-    bytes: int
+    bytes: Counter[str]
 
 
 def measure(server: Server) -> Footprint:
-    keys: Counter[str] = Counter()
-    size = 0
+    found = Footprint(Counter(), Counter())
     for key in _scan(server):
         if TIMED.search(key):
             continue
-        keys[FAMILY.sub("", key.decode(errors="replace"))] += 1
+        family = FAMILY.sub("", key.decode(errors="replace"))
         used = server.ask("MEMORY", "USAGE", key, "SAMPLES", 0)
-        size += used if isinstance(used, int) else 0
-    return Footprint(keys, size)
+        found.keys[family] += 1
+        found.bytes[family] += used if isinstance(used, int) else 0
+    return found
 
 
 def _scan(server: Server) -> list[bytes]:

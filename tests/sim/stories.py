@@ -328,7 +328,7 @@ def drained(story: Story) -> None:
 
 
 def _footprint(story: Story, keys: int) -> None:
-    story.note("footprint", keys=keys, keys_max=100, bytes=1, bytes_max=10, detail="")
+    story.note("footprint", records=0, records_max=0, keys=keys, keys_max=100, bytes=1, bytes_max=10, detail="")
 
 
 def keys_left(story: Story) -> None:

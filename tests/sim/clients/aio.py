@@ -25,15 +25,39 @@ FAILURES = (KafkaError, TimeoutError, OSError, AssertionError, asyncio.InvalidSt
 
 
 async def within(call: Awaitable[Any], seconds: float = CALL_S_MAX) -> Any:
-    return await asyncio.wait_for(call, seconds)
+    """Raises TimeoutError.  Does not wait for a call that ignores its cancellation, as asyncio.wait_for would."""
+    task = asyncio.ensure_future(call)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(_forget)
+    if not task.done():
+        raise TimeoutError
+    return task.result()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 async def drop(*clients: Any) -> None:
     """Stops clients, whatever state they are in."""
     for client in clients:
-        if client is not None:
-            with suppress(*FAILURES):
-                await within(client.stop(), CLOSE_S_MAX)
+        if client is None:
+            continue
+        with suppress(*FAILURES):
+            await within(client.stop(), CLOSE_S_MAX)
+            continue
+        # stop() may wait for a coordinator for ever, and a member whose heartbeats go on keeps its partitions.
+        coordinator = getattr(client, "_coordinator", None)
+        for name in ("_coordination_task", "_heartbeat_task", "_commit_refresh_task"):
+            if (task := getattr(coordinator, name, None)) is not None:
+                task.cancel()
+        with suppress(*FAILURES):
+            await within((client._client if coordinator else client.client).close(), CLOSE_S_MAX)
 
 
 class Producers:

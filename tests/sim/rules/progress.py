@@ -43,7 +43,7 @@ def left_over(history: History) -> Found:
 def not_bounded(history: History) -> Found:
     """After retention has removed all records, keys and memory are bounded."""
     for note in history.notes("footprint"):
-        for what in ("keys", "bytes"):
+        for what in ("records", "keys", "bytes"):
             if note[what] > note[f"{what}_max"]:
                 yield (
                     f"{note[what]} {what} are left after retention, more than {note[f'{what}_max']}: {note['detail']}",
