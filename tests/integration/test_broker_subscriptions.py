@@ -61,6 +61,26 @@ async def test_a_repeated_receive_of_several_partitions_has_each_message_once(br
     assert len({m.id for m in again}) == 6
 
 
+async def test_messages_that_are_handed_back_between_two_rounds_are_in_the_answer_once(broker, monkeypatch):
+    """As by the first attempt of the same request, when its client is gone."""
+    await broker.topics.create("several", 2)
+    await broker.subscriptions.create("several", "s")
+    for partition, count in ((0, 1), (1, 5)):
+        await broker.records.produce("several", records(*"abcde"[:count], partition=partition))
+    rounds, receive = [], scripts.receive
+
+    async def handing_back(*args, **more):
+        rounds.append(args)
+        if len(rounds) == 3:
+            await broker.subscriptions.nack("several", "s", "c1", None, unseen=True)
+        return await receive(*args, **more)
+
+    monkeypatch.setattr(scripts, "receive", handing_back)
+    messages = await broker.subscriptions.receive("several", "s", "c1", max_records=6)
+    assert len(rounds) > 2
+    assert len({m.id for m in messages}) == len(messages) == 6
+
+
 async def test_acknowledging_what_cannot_be_seen_is_refused(broker):
     """TB-39: neither one by one nor cumulatively is an undecided record acknowledged."""
     await broker.subscriptions.create("t", "x", "exclusive")

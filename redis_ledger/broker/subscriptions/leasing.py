@@ -131,6 +131,11 @@ class Leasing:
                     failures.append(outcome)
                     continue
                 some, answer = outcome
+                if partition.number in answers:
+                    # Messages of an earlier round may have been handed back since: by another attempt of the same
+                    # request whose client is gone.  They are this consumer's again, and the answer has them already.
+                    has_already = {each.id for each in messages}
+                    some = [each for each in some if each.id not in has_already]
                 messages += some
                 answers[partition.number] = answer
                 if answer.deliveries:
