@@ -39,7 +39,8 @@ def simulate(seed: int, seconds: float, folder: Path, *, bug: str = "", with_ret
     history = asyncio.run(run.go())
     findings = check(history)
     done = sum(each.is_ok for each in history.operations)
-    counts = f"{plan.brokers} brokers, {len(plan.faults)} faults, {done} of {len(history.operations)} operations ok"
+    world = f"{plan.brokers} brokers, Redis {plan.redis}, {len(plan.faults)} faults"
+    counts = f"{world}, {done} of {len(history.operations)} operations ok"
     took_s = time.monotonic() - began_s
     print(f"seed {seed}: {counts}, {took_s:.0f} s, {len(findings) or 'no'} findings", flush=True)
     for line in explain(findings, history):

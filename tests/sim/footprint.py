@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.support.redis_servers import Server
@@ -20,15 +21,16 @@ class Footprint(NamedTuple):
     bytes: Counter[str]
 
 
-def measure(server: Server) -> Footprint:
+def measure(servers: Sequence[Server]) -> Footprint:
     found = Footprint(Counter(), Counter())
-    for key in _scan(server):
-        if TIMED.search(key):
-            continue
-        family = FAMILY.sub("", key.decode(errors="replace"))
-        used = server.ask("MEMORY", "USAGE", key, "SAMPLES", 0)
-        found.keys[family] += 1
-        found.bytes[family] += used if isinstance(used, int) else 0
+    for server in servers:
+        for key in _scan(server):
+            if TIMED.search(key):
+                continue
+            family = FAMILY.sub("", key.decode(errors="replace"))
+            used = server.ask("MEMORY", "USAGE", key, "SAMPLES", 0)
+            found.keys[family] += 1
+            found.bytes[family] += used if isinstance(used, int) else 0
     return found
 
 

@@ -1,7 +1,7 @@
 """The processes of a run: Redis, brokers, and a proxy on every link between clients, brokers and Redis.
 
-    left  ──▶ left-b0.http, left-b0.kafka  ──▶ b0 ──▶ b0-redis ──▶ redis
-    right ──▶ right-b0.http, right-b0.kafka ──▶
+    left  ──▶ left-b0.http, left-b0.kafka ───▶ b0 ──▶ b0-r0 ──▶ r0
+    right ──▶ right-b0.http, right-b0.kafka ─▶
 
 A Kafka client gets the addresses of the proxies of its host, because each host has a listener of its own.
 """
@@ -18,11 +18,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from tests.sim import planted
+from tests.sim.redis_nodes import RedisNodes
 from tests.sim.schedule import HOSTS, Schedule
 from tests.support.processes import ROOT
 from tests.support.proxy import Proxy
 from tests.support.reaper import ends_with_us
-from tests.support.redis_servers import Server, lasting_port
+from tests.support.redis_servers import lasting_port
 
 READY_S_MAX = 120.0
 # Short enough that what has to happen after a fault happens within a run.
@@ -78,7 +79,7 @@ class Broker:
 class Processes:
     def __init__(self, plan: Schedule, folder: Path, bug: str = "") -> None:
         self.plan, self.bug = plan, bug
-        self.redis = Server(folder, port=lasting_port(), appendonly="yes", appendfsync=plan.fsync)
+        self.redis = RedisNodes(plan.redis, plan.fsync, folder, self._link)
         self.brokers: dict[str, Broker] = {}
         self.links: dict[str, Proxy] = {}
         self._folder = folder
@@ -86,8 +87,8 @@ class Processes:
 
     async def __aenter__(self) -> Processes:
         try:
-            await asyncio.to_thread(self.redis.start)
             self._stack.callback(self.redis.kill)
+            await self.redis.start()
             for number in range(self.plan.brokers):
                 await self._add_broker(f"b{number}")
             await asyncio.gather(*(asyncio.to_thread(each.start, self.bug) for each in self.brokers.values()))
@@ -108,7 +109,7 @@ class Processes:
         return ",".join(f"127.0.0.1:{self.links[f'{host}-{name}.kafka'].port}" for name in self.brokers)
 
     async def _add_broker(self, name: str) -> None:
-        to_redis = await self._link(f"{name}-redis", self.redis.port)
+        redis_url = await self.redis.url(name)
         http = lasting_port()
         listeners, advertised = [], []
         for host in HOSTS:
@@ -118,7 +119,7 @@ class Processes:
             link = await self._link(f"{host}-{name}.kafka", port)
             advertised.append(f"{host}://127.0.0.1:{link.port}")
         self.brokers[name] = Broker(
-            name, self._folder, to_redis.url, ",".join(listeners), ",".join(advertised), f"127.0.0.1:{http}"
+            name, self._folder, redis_url, ",".join(listeners), ",".join(advertised), f"127.0.0.1:{http}"
         )
         self._stack.callback(self.brokers[name].kill)
 

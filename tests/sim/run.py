@@ -115,7 +115,7 @@ class Run:
             return not await observer.records()
 
         await self._until(is_empty, RETENTION_S_MAX)
-        left = await asyncio.to_thread(footprint.measure, processes.redis)
+        left = await asyncio.to_thread(footprint.measure, list(processes.redis.servers.values()))
         facts = {"keys": left.keys.total(), "keys_max": KEYS_MAX, "bytes": left.bytes.total(), "bytes_max": BYTES_MAX}
         facts |= {"records": await observer.records(), "records_max": 0}
         most = {family: [left.keys[family], size] for family, size in left.bytes.most_common(8)}

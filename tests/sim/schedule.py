@@ -35,7 +35,8 @@ REDIS_FAULTS = {
     "redis.flush_scripts": (2, 0.0, 0.0),
     "redis.full": (2, 0.5, 3.0),
 }
-FAULTS = LINK_FAULTS | BROKER_FAULTS | REDIS_FAULTS
+CLUSTER_FAULTS = {"slot.move": (4, 0.5, 3.0)}
+FAULTS = LINK_FAULTS | BROKER_FAULTS | REDIS_FAULTS | CLUSTER_FAULTS
 
 
 class Fault(NamedTuple):
@@ -104,9 +105,10 @@ def choices(seed: int, name: str) -> random.Random:
     return random.Random(f"{seed} {name}")
 
 
-def schedule(seed: int, seconds: float, *, brokers: int | None = None, redis: str = "single") -> Schedule:
-    """seconds: how long faults happen."""
+def schedule(seed: int, seconds: float, *, brokers: int | None = None, redis: str | None = None) -> Schedule:
+    """seconds: how long faults happen.  redis: single or cluster."""
     chance = choices(seed, "schedule")
+    redis = redis or chance.choice(("single", "single", "cluster"))
     count = brokers or chance.choice((1, 2, 2, 3))
     fsync = chance.choice(("no", "always"))
     workers = tuple(
@@ -117,21 +119,32 @@ def schedule(seed: int, seconds: float, *, brokers: int | None = None, redis: st
     return Schedule(seed, seconds, count, redis, fsync, workers, tuple(_faults(chance, seconds, count, redis)))
 
 
-def links(brokers: int) -> list[str]:
+def links(brokers: int, redis: str) -> list[str]:
     """Names of all links: from a host to a door of a broker, and from a broker to Redis."""
     doors = [f"{host}-b{n}.{door}" for n in range(brokers) for host in HOSTS for door in ("http", "kafka")]
-    return doors + [f"b{n}-redis" for n in range(brokers)]
+    if redis == "single":
+        return doors + [f"b{n}-r0" for n in range(brokers)]
+    return doors + [f"brokers-{node}" for node in nodes(redis)]
+
+
+def nodes(redis: str) -> list[str]:
+    return ["r0"] if redis == "single" else ["r0", "r1", "r2"]
 
 
 def _faults(chance: random.Random, seconds: float, brokers: int, redis: str) -> list[Fault]:
     """Faults may overlap, but not on one target."""
-    nodes = ["redis"] if redis == "single" else [f"redis{n}" for n in range(3)]
-    targets = {"link": links(brokers), "broker": [f"b{n}" for n in range(brokers)], "redis": nodes}
+    targets = {
+        "link": links(brokers, redis),
+        "broker": [f"b{n}" for n in range(brokers)],
+        "redis": nodes(redis),
+        "slot": ["slots"],
+    }
+    possible = [kind for kind in FAULTS if kind not in CLUSTER_FAULTS or redis == "cluster"]
     found: list[Fault] = []
     busy: dict[str, float] = {}
     at_s = FIRST_S
     while at_s < seconds:
-        (kind,) = chance.choices(list(FAULTS), [weight for weight, _, _ in FAULTS.values()])
+        (kind,) = chance.choices(possible, [FAULTS[each][0] for each in possible])
         target = chance.choice(targets[kind.partition(".")[0]])
         _, shortest, longest = FAULTS[kind]
         lasts_s = min(chance.uniform(shortest, longest), seconds - at_s)

@@ -26,4 +26,4 @@ def test_fifty_seeds_have_every_fault_on_every_kind_of_target():
     plans = [schedule(seed, 30.0) for seed in range(50)]
     assert {fault.kind for plan in plans for fault in plan.faults} == FAULTS.keys()
     assert {plan.brokers for plan in plans} == {1, 2, 3}
-    assert {fault.target for plan in plans for fault in plan.faults} >= set(links(3))
+    assert {fault.target for plan in plans for fault in plan.faults} >= {*links(3, "single"), *links(3, "cluster")}

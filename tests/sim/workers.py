@@ -33,6 +33,7 @@ class Workers:
         self._plan, self._processes, self._write, self._clock = plan, processes, write, clock
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stops: dict[str, asyncio.Event] = {}
+        self._is_over = False
         self._librdkafka = LibrdkafkaProcesses()
         self.left_out = self._librdkafka.left_out
 
@@ -69,6 +70,9 @@ class Workers:
         except Exception as error:
             context.recorder.note("broke", error=f"{type(error).__name__}: {error}")
             raise
+        finally:
+            if context.is_on and not self._is_over:
+                context.recorder.note("broke", error="it ended by itself")
 
     async def stop_writers(self) -> None:
         await self._stop([name for name in self.names if name.split(".")[1] in WRITERS])
@@ -91,6 +95,7 @@ class Workers:
         return {name for name, task in self._tasks.items() if not task.done()} | set(self._librdkafka.running())
 
     async def clean_up(self) -> None:
+        self._is_over = True
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)

@@ -33,7 +33,7 @@ async def within(call: Awaitable[Any], seconds: float = CALL_S_MAX) -> Any:
         if not task.done():
             task.cancel()
             task.add_done_callback(_forget)
-    if not task.done():
+    if not task.done() or task.cancelled():
         raise TimeoutError
     return task.result()
 
