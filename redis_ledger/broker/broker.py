@@ -111,7 +111,7 @@ class Broker:
         self.lost_writes = LostWrites(clock)
         self.rollbacks = Rollbacks(
             store, self.catalog, self.coordinators, self.lost_writes, clock, self._forget_cached, self._after_loss,
-            self.leader_epochs.store,
+            self.leader_epochs.store, name=self.name, others=lambda: self.live_brokers.live,
         )  # fmt: skip
         self.redis_watch = RedisWatch(store.admission, self.catalog, self.rollbacks.raise_counters)
         self.state_dir = (

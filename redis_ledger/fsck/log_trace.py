@@ -82,13 +82,15 @@ class LogTrace:
         for entry in entries:
             if self.end < 0:
                 self.first = entry.base_offset
-            elif entry.base_offset > self.end:
+            elif entry.base_offset > self.end and not entry.begins_epoch:
                 self.gaps.append(Gap(self.end, entry.base_offset - 1))
             elif entry.base_offset < self.end:
                 self.overlaps.append(entry.base_offset)
             self.end = entry.last_offset + 1
             self.entries, self.bytes = self.entries + 1, self.bytes + entry.size
             self.newest_ms = max(self.newest_ms, entry.newest_ms)
+            if entry.begins_epoch:
+                continue
             if entry.is_marker:
                 markers.append(self._marker(entry))
                 continue

@@ -41,6 +41,11 @@ class LogEntry(NamedTuple):
         return bool(self.flags & MARKER)
 
     @property
+    def begins_epoch(self) -> bool:
+        """Whether it is the marker of no producer that begins a leader epoch, behind a gap (ledger/takeover)."""
+        return self.is_marker and self.producer_id < 0
+
+    @property
     def is_transactional(self) -> bool:
         return bool(self.flags & TRANSACTIONAL)
 

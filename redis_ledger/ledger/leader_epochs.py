@@ -69,7 +69,7 @@ def epoch_at(starts: Sequence[EpochStart], offset: int) -> int:
 def end_of_epoch(starts: Sequence[EpochStart], asked: int, current: EpochEnd) -> EpochEnd:
     """The highest epoch up to `asked`, and where it ends; UNDEFINED for one that has not begun.
     current: the current epoch and the end offset."""
-    if asked >= current.epoch or not starts:
+    if asked >= current.epoch or asked < 0 or not starts:
         return current if asked == current.epoch else UNDEFINED
     before = 0
     for start in starts:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from hiredis import ReplyError
@@ -60,15 +60,24 @@ class SlotMap(Protocol):
     def links(self) -> Sequence[Node]: ...
 
 
+class Probed(NamedTuple):
+    """A node that is compared. owns: whether a key belongs to it; ask: sends commands ahead of all calls; life: its run
+    id and replication id, the same for all brokers."""
+
+    owns: Callable[[bytes], bool]
+    ask: Probe
+    life: str
+
+
 class Admission:
     """on_changed: called when a node was restarted or replaced, before its connection carries anything.
-    on_compare: awaited then, with a function that returns whether the node owns a key, and one that sends commands."""
+    on_compare: awaited then, with the node and how long to wait for other brokers."""
 
     def __init__(self, topology: SlotMap, prefix: str) -> None:
         self.promised = ExpectedNode()
         self.cluster_id = ""
         self.on_changed: list[Callable[[], None]] = []
-        self.on_compare: list[Callable[[Callable[[bytes], bool], Probe], Awaitable[None]]] = []
+        self.on_compare: list[Callable[[Probed, float], Awaitable[None]]] = []
         self._doubted: WeakSet[Node] = WeakSet()  # may have lost writes since they were compared
         self._topology = topology
         self._keys = CatalogKeys(prefix)
@@ -152,15 +161,17 @@ class Admission:
             self.learn(stored)
         return standing
 
-    async def compare(self, link: Node, probe: Probe) -> None:
+    async def compare(self, link: Node, probe: Probe, *, within_s: float) -> None:
         """Compares a node that may have lost writes with what is remembered of it. A node that is neither read nor
         written stays in doubt until it is fit."""
         if link not in self._doubted or not self._standings.get(link, FIT).is_readable:
             return
         self._doubted.discard(link)
         try:
+            last = self._last.get(link)
+            life = f"{last.run_id} {last.replication_id}" if last else ""
             for call in self.on_compare:
-                await call(lambda key: self._owns(link, key), probe)
+                await call(Probed(lambda key: self._owns(link, key), probe, life), within_s)
         except BaseException:
             self._doubted.add(link)
             raise
@@ -169,7 +180,7 @@ class Admission:
         """Compares every node with what is remembered from an earlier run, before the first request is served."""
         for link in self._topology.links():
             self._doubted.add(link)
-            await self.compare(link, link.ask)
+            await self.compare(link, link.ask, within_s=0.0)
 
     def doubt(self, link: Node) -> None:
         """The node serves slots that another one served: compares it before it carries further calls."""

@@ -31,9 +31,9 @@ class Inspection(Protocol[N_contra]):
         """The commands to send to the node after `take`."""
         ...
 
-    async def compare(self, node: N_contra, probe: Probe, /) -> None:
+    async def compare(self, node: N_contra, probe: Probe, /, *, within_s: float) -> None:
         """Compares the node's data with what is remembered of it, if the node may have lost writes. No call is sent to
-        the node until it returns."""
+        the node until it returns. within_s: how long it may wait for other brokers; 0 if the node stayed connected."""
         ...
 
 

@@ -59,6 +59,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
                                         Cluster a number whose slot the node owns
     rl:{witness:<n>}:count      string  raised by every broker twice a second; lower after Redis has lost writes
+    rl:{witness:<n>}:compared   hash    broker → run id and replication id of the node that it has compared last
     rl:{catalog}:epochs         hash    "topic id:partition" → leader epoch, if Redis has lost records of the partition
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
@@ -313,6 +314,10 @@ def replication_marker(prefix: str, number: int) -> bytes:
 
 def write_counter(prefix: str, number: int) -> bytes:
     return f"{prefix}:{{witness:{number}}}:count".encode()
+
+
+def compared_brokers(prefix: str, number: int) -> bytes:
+    return f"{prefix}:{{witness:{number}}}:compared".encode()
 
 
 def idempotency_key(prefix: str, digest: str) -> bytes:

@@ -241,7 +241,7 @@ class Node:
             try:
                 await greet(conn, address, self, self._inspection, primary_only=self._primary)
                 barrier = await self._barrier(conn, address)
-                await self._inspection.compare(self, partial(ask, conn))
+                await self._inspection.compare(self, partial(ask, conn), within_s=self._connect_s_max() / 2)
                 # The last reply and the end of the connection may have arrived together.
                 if not conn.is_open:
                     raise ConnectionError("the connection broke while it was being opened")
@@ -278,7 +278,7 @@ class Node:
     async def _recheck(self, conn: Connection) -> None:
         try:
             async with asyncio.timeout(self._connect_s_max()):
-                await self._inspection.compare(self, partial(ask, conn))
+                await self._inspection.compare(self, partial(ask, conn), within_s=0.0)
         except (OSError, HiredisError, LedgerError) as error:
             conn.abort(error)
         finally:

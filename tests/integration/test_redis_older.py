@@ -15,6 +15,7 @@ from redis_ledger.errors import LedgerError, OffsetOutOfRange, ProducerFenced, U
 from redis_ledger.ledger.leader_epochs import GAP
 from redis_ledger.records.read import decode
 from tests.support.broker import eventually, one, records, status, values_of
+from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
 
 KEEPS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"}
@@ -267,3 +268,29 @@ async def test_a_position_beyond_the_end_is_out_of_range(redis: Server, prefix: 
         await broker.topics.create("orders", 1)
         with pytest.raises(OffsetOutOfRange):
             await broker.records.fetch("orders", 0, 1)
+
+
+async def test_a_broker_that_remembers_less_waits_for_one_that_remembers_more(redis: Server, prefix: str):
+    async with one(redis.url, prefix, name="b1", **FAST) as knows_more, proxy("127.0.0.1", redis.port) as relay:
+        async with one(relay.url, prefix, name="b2", **FAST) as knows_less:
+            await knows_more.topics.create("orders", 1)
+            await knows_more.records.produce("orders", records("old"))
+            await holds(lambda: len(knows_less.live_brokers.live) == len(knows_more.live_brokers.live) == 2)
+            backup = Backup(redis)
+            await knows_more.records.produce("orders", records("lost", "lost"))
+            # when the broker that knows of nothing lost is connected first
+            slow = knows_more.store.topology.links()[0]
+            connect, gate = slow.locate, asyncio.Event()
+
+            async def later() -> Any:
+                await gate.wait()
+                return await connect()
+
+            slow.locate = later
+            backup.restore()
+            appended = asyncio.ensure_future(knows_less.records.produce("orders", records("new")))
+            await asyncio.sleep(0.5)  # it would be answered by now
+            assert not appended.done()
+            gate.set()
+            assert (await appended)[0].base_offset == 3 + GAP + 1
+            assert await values_of(knows_more, "orders") == ["old", "new"]

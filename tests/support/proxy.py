@@ -46,6 +46,10 @@ class Proxy:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}"
 
+    def lead_to(self, host: str, port: int) -> None:
+        """New connections go there, as behind a name whose address has changed."""
+        self._host, self._target = host, port
+
     def hold(self) -> None:
         self._flowing.clear()
 

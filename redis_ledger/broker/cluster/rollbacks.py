@@ -21,14 +21,14 @@ from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.answered_offsets import AnsweredEnd
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.leader_epochs import GAP, ITEMS_MAX, EpochEnd, compare, parse_epochs
-from redis_ledger.store.admission import WITNESSES
+from redis_ledger.store.admission import WITNESSES, Probed
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.inspection import Probe
-from redis_ledger.store.keys import CatalogKeys, PartitionKeys, write_counter
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys, compared_brokers, write_counter
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import WRITE_ALLOW_OOM, ReplyError, Store
-from redis_ledger.telemetry.logs import RateLimitedLog
+from redis_ledger.telemetry.logs import RateLimitedLog, get
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
 
@@ -37,9 +37,11 @@ ENTRIES_GAP = 1_000  # log entries of a coordinator between the remembered numbe
 AT_ONCE = 500  # commands in one write
 SERIALS_AT_ONCE = 250
 FIELDS = ("topic_id", "epoch", "next", "epochs")
+OTHERS_S_MAX, OTHERS_PAUSE_S = 2.0, 0.02  # how long a broker waits for the others to compare, and between two looks
 FOLLOW_UP_S = (0.0, 2.0, 10.0)  # appends that were under way may open a transaction once more
 
 Owns = Callable[[bytes], bool]
+_log = get()
 
 
 class Remembered(NamedTuple):
@@ -51,7 +53,8 @@ class Remembered(NamedTuple):
 
 
 class Rollbacks:
-    """on_found: called when a loss is found, to drop caches. follow_up: awaited afterwards, some times."""
+    """on_found: called when a loss is found, to drop caches. follow_up: awaited afterwards, a few times. others: names
+    of the live brokers."""
 
     def __init__(
         self,
@@ -63,6 +66,9 @@ class Rollbacks:
         on_found: Callable[[], None],
         follow_up: Callable[[], Awaitable[None]],
         store_epochs: Callable[[dict[str, str]], Awaitable[object]],
+        *,
+        name: str,
+        others: Callable[[], Iterable[str]],
     ) -> None:
         self._store, self._catalog, self._coordinators, self._lost, self._clock = (
             store,
@@ -72,6 +78,7 @@ class Rollbacks:
             clock,
         )
         self._on_found, self._follow_up, self._store_epochs = on_found, follow_up, store_epochs
+        self._name, self._others, self._loop = name, others, asyncio.get_running_loop()
         self._keys = CatalogKeys(store.prefix)
         self.counters: dict[bytes, int] = {}  # as raised last, by key
         self.earlier = Remembered(-1, {}, {})  # of an earlier run, from the state directory
@@ -116,8 +123,10 @@ class Rollbacks:
 
     # -- compare -----------------------------------------------------------------------------------------------------
 
-    async def compare(self, owns: Owns, probe: Probe) -> None:
-        """Compares what one node holds. owns: whether a key belongs to it; probe: sends commands ahead of all calls."""
+    async def compare(self, node: Probed, within_s: float) -> None:
+        """Compares what one node holds, then waits for the other brokers: none sends a call before all have compared,
+        as one that remembers less would write where another one remembers records."""
+        owns, probe, _ = node
         before, known = self._lost.count, self.remembered()
         absent, continued = list[AnsweredEnd](), list[AnsweredEnd]()
         try:
@@ -137,6 +146,25 @@ class Rollbacks:
                 self._on_found()
             if self._is_found(before) or absent:
                 self._start(self._settle(continued, absent, owns))
+        if within_s > 0.0:
+            await self._wait_for_others(node, min(within_s, OTHERS_S_MAX))
+
+    async def _wait_for_others(self, node: Probed, within_s: float) -> None:
+        """Until every broker that was live has compared the node, or the time is over: then the others have stopped."""
+        others = [name for name in self._others() if name != self._name]
+        numbers = range(WITNESSES if self._store.topology.has_slots else 1)
+        keys = (compared_brokers(self._store.prefix, number) for number in numbers)
+        key = next(filter(node.owns, keys), None)
+        if not others or key is None:
+            return
+        deadline = self._loop.time() + within_s
+        await _ask(node.ask, [_evalsha(WRITE_ALLOW_OOM, (key,), ("HSET", self._name, node.life))])
+        while self._loop.time() < deadline:
+            (lives,) = await _ask(node.ask, [(b"HMGET", key, *others)])
+            if is_elsewhere(lives) or all(life is not None and life.decode() == node.life for life in lives):
+                return
+            await asyncio.sleep(OTHERS_PAUSE_S)
+        _log.warning("other brokers have not compared Redis with what they remember", within_s=within_s)
 
     def _is_found(self, before: int) -> bool:
         return self._lost.count > before
