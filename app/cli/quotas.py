@@ -14,7 +14,7 @@ import typer
 from redis_ledger.app.cli.output import Json, document, group, reporting, table
 from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
 from redis_ledger.app.cli.serve_options import DATA_DIR
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.auth.quota import Quota
 
 quotas = group("List, set and remove the quotas of principals.")
@@ -51,7 +51,7 @@ def set_quota(
     with reporting(json):
         whose = principal_of(principal)
         if not wanted:
-            raise Refusal("Give at least one limit, as in --requests-per-s 500.")
+            raise CommandError("Give at least one limit, as in --requests-per-s 500.")
         quota = run(act, data_dir, redis, set_)
     if json:
         document({"principal": whose, **msgspec.structs.asdict(quota)})

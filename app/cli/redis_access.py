@@ -21,7 +21,7 @@ from redis_ledger.auth.acl import Caller
 from redis_ledger.telemetry import logs
 
 if TYPE_CHECKING:
-    from redis_ledger.app.embedded_redis.server import Embedded
+    from redis_ledger.app.embedded_redis.server import EmbeddedServer
     from redis_ledger.broker.security.audit import Audit
     from redis_ledger.broker.security.quotas import Quotas
     from redis_ledger.broker.security.scram_credentials import ScramCredentials
@@ -58,7 +58,7 @@ class RedisAccess(NamedTuple):
 
 
 def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str | None, settings: list[str] | None) -> T:
-    """Raises Refusal and the errors of `act`."""
+    """Raises CommandError and the errors of `act`."""
     logs.configure("error")
 
     async def work() -> T:
@@ -70,7 +70,7 @@ def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str |
 
 @contextlib.asynccontextmanager
 async def opened_store(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[tuple[Store, Config]]:
-    """The store of the brokers, and the settings of this process.  Raises Refusal."""
+    """The store of the brokers, and the settings of this process.  Raises CommandError."""
     from redis_ledger.app.process import redis_url
     from redis_ledger.app.process import settings as environment
 
@@ -88,7 +88,7 @@ async def opened_store(data_dir: Path, redis: str | None, settings: list[str]) -
 
 @contextlib.asynccontextmanager
 async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[RedisAccess]:
-    """Raises Refusal."""
+    """Raises CommandError."""
     from redis_ledger.broker.security.audit import Audit
     from redis_ledger.broker.security.quotas import Quotas
     from redis_ledger.broker.security.scram_credentials import ScramCredentials
@@ -109,12 +109,12 @@ def principal_of(text: str) -> str:
     return text if text.startswith("User:") else f"User:{text}"
 
 
-def _attach(data_dir: Path) -> Embedded:
+def _attach(data_dir: Path) -> EmbeddedServer:
     """Keeps the configured durability of an existing data directory."""
-    from redis_ledger.app.embedded_redis.server import Embedded, configured_durability
+    from redis_ledger.app.embedded_redis.server import EmbeddedServer, configured_durability
 
     place = data_dir.expanduser()
-    return Embedded.attach(place, configured_durability(place) if (place / "redis.conf").exists() else "disk")
+    return EmbeddedServer.attach(place, configured_durability(place) if (place / "redis.conf").exists() else "disk")
 
 
 def _caller() -> Caller:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from redis_ledger.app.cli.consume import contents, readable
+from redis_ledger.app.cli.consume import readable, to_members
 from redis_ledger.app.cli.output import (
     FAILED,
     URL,
@@ -26,7 +26,7 @@ from redis_ledger.app.cli.output import (
     table,
     timed,
 )
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.models import Bin, DelayStats, RecordPosition, ScheduledRecord
 
 scheduled = group("Create, list, reschedule and cancel scheduled records.")
@@ -67,7 +67,7 @@ def create(
         at_ms, after_ms = timed(deliver_at, deliver_after)
         until_ms = moment(until, "--until")
         if at_ms is None and after_ms is None and repeat is None:
-            raise Refusal("Give --deliver-at, --deliver-after or --repeat.")
+            raise CommandError("Give --deliver-at, --deliver-after or --repeat.")
     with connected(url, json) as client:
         position = client.scheduled.schedule(
             topic, value, key=key, partition=partition, deliver_at=at_ms, deliver_after=after_ms, repeat=repeat,
@@ -95,7 +95,7 @@ def list_(
         found = client.scheduled.list(topic, from_=begin, to=end, key=key, partition=partition, page_records=page)
         if json:
             for record in islice(found, limit):
-                document(_shown(record))
+                document(_print_record(record))
             return
         rows = [
             (r.id, _time(r.deliver_at_ms), _ahead(r.deliver_at_ms), readable(r.key), _short(r.value), r.repeat or "")
@@ -110,7 +110,7 @@ def get(topic: Topic, id: Id, url: Url = URL, json: Json = False) -> None:
     with connected(url, json) as client:
         found = client.scheduled.get(topic, id)
         if json:
-            document(_shown(found))
+            document(_print_record(found))
             return
         typer.echo(f"{found.id}  due {_time(found.deliver_at_ms)}  in {_ahead(found.deliver_at_ms)}")
         rows = [("key", readable(found.key))] if found.key is not None else []
@@ -153,7 +153,7 @@ def reschedule(
     with reporting(json):
         at_ms, after_ms = timed(deliver_at, deliver_after)
         if at_ms is None and after_ms is None:
-            raise Refusal("Give --deliver-at or --deliver-after.")
+            raise CommandError("Give --deliver-at or --deliver-after.")
     with connected(url, json) as client:
         _tell(client.scheduled.reschedule(topic, id, deliver_at=at_ms, deliver_after=after_ms), json)
 
@@ -170,7 +170,7 @@ def clear(
     what = f"all scheduled records of {topic!r}" + ("" if partition is None else f", partition {partition}")
     with reporting(json):
         if not yes and not typer.get_text_stream("stdin").isatty():
-            raise Refusal(f"Cancelling {what} cannot be undone; use --yes if stdin is not a terminal.")
+            raise CommandError(f"Cancelling {what} cannot be undone; use --yes if stdin is not a terminal.")
     if not yes and not typer.confirm(f"Cancel {what}?", err=True):
         raise typer.Exit(FAILED)
     with connected(url, json) as client:
@@ -212,7 +212,7 @@ def histogram(
             for each in found:
                 document(each)
         elif any(each.records for each in found):
-            for line in drawn(found):
+            for line in render_histogram(found):
                 typer.echo(line)
         else:
             typer.echo(f"No scheduled records in {topic}{'' if begin is None and end is None else ' in that range'}.")
@@ -229,7 +229,7 @@ def rebuild(topic: Topic, partition: Partition = None, url: Url = URL, json: Jso
             typer.echo(f"{topic}: {counted(entries, 'entry')} in the index")
 
 
-def drawn(bins: list[Bin]) -> list[str]:
+def render_histogram(bins: list[Bin]) -> list[str]:
     """One line per bin; a bin with records has a bar."""
     most = max(each.records for each in bins)
     width = len(f"{most:,}")
@@ -254,13 +254,13 @@ def _tell(position: RecordPosition, as_json: bool) -> None:
         typer.echo(f"{position.scheduled}: due {_time(position.deliver_at_ms)}")
 
 
-def _shown(found: ScheduledRecord) -> dict[str, Any]:
+def _print_record(found: ScheduledRecord) -> dict[str, Any]:
     record: dict[str, Any] = {
         "topic": found.topic,
         "id": str(found.id),
         "deliver_at_ms": found.deliver_at_ms,
         "timestamp_ms": found.timestamp_ms,
-        **contents(found.key, found.value, found.headers),
+        **to_members(found.key, found.value, found.headers),
     }
     more = {"repeat": found.repeat, "until_ms": found.until_ms, "times_left": found.times_left}
     return {**record, **{name: held for name, held in more.items() if held is not None}}

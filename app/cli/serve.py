@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 import typer
 
 from redis_ledger.app.cli import serve_options
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.offload_home import opened
-from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.errors import LedgerError
 from redis_ledger.telemetry import logs
 
@@ -55,12 +55,12 @@ def serve(
         given = serve_options.words(set_, offload_home)
         _run(data_dir, http, http_advertised, kafka, kafka_advertised, redis, brokers, durability, given,
              exit_with_stdin, allow_anonymous, ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
-    except Refusal as refusal:
+    except CommandError as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
         sys.exit(refusal.exit_code)
     except LedgerError as error:
         typer.echo(f"redis-ledger: The broker cannot start: {error.detail}", err=True)
-        sys.exit(Refusal.exit_code)
+        sys.exit(CommandError.exit_code)
 
 
 def _run(
@@ -85,7 +85,7 @@ def _run(
     address = HostPort.parse(http, "--http")
     kafka_addresses = listeners(kafka, kafka_advertised)
     if brokers > 1 and (http_advertised is not None or kafka_advertised is not None or any(kafka_addresses)):
-        raise Refusal(
+        raise CommandError(
             "--http-advertised, --kafka-advertised and named Kafka listeners apply to one broker: use --brokers 1."
         )
     reached = None
@@ -97,7 +97,7 @@ def _run(
         for each in kafka_addresses.values():
             check_not_open(each.bound, "--kafka")
     if config.offload_home:
-        opened(config.offload_home)  # raises Refusal
+        opened(config.offload_home)  # raises CommandError
     for sentence in environment.without_effect(os.environ, serve_options.overrides(settings)):
         logs.get().warning("a setting has no effect", reason=sentence)
     url = redis_url.given(redis, os.environ)
@@ -116,7 +116,7 @@ def _run(
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
             # The parent holds a reference too, so that the embedded server survives the last child.
-            await broker_process.attach(stack, options, os.environ, broker_process.Trouble())
+            await broker_process.attach(stack, options, os.environ, broker_process.ServerProblem())
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += ["--allow-anonymous"] if allow_anonymous else []
             arguments += [word for each in settings for word in ("--set", each)]
@@ -127,4 +127,4 @@ def _run(
         await broker_process.serve(options)
 
     work = one if brokers == 1 else several
-    uvloop.run(broker_process.until_told_to_stop(work, exit_with_stdin))
+    uvloop.run(broker_process.run_until_stopped(work, exit_with_stdin))

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.offload_home import absolute
-from redis_ledger.app.process.startup_error import Refusal
 
 DataDir = Annotated[Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Data directory of the embedded server.")]
 Http = Annotated[
@@ -83,9 +83,9 @@ def words(settings: list[str] | None, offload_home: str | None) -> list[str]:
 
 
 def overrides(settings: list[str]) -> dict[str, Any]:
-    """["name=value"] → {"name": "value"}.  Raises Refusal."""
+    """["name=value"] → {"name": "value"}.  Raises CommandError."""
     pairs = [text.partition("=") for text in settings]
     for name, equals, _ in pairs:
         if not equals or not name:
-            raise Refusal(f"--set {name!r} is not NAME=VALUE: for example --set num_partitions=4.")
+            raise CommandError(f"--set {name!r} is not NAME=VALUE: for example --set num_partitions=4.")
     return {name: value for name, _, value in pairs}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from redis_ledger.app.cli.output import URL, Url, counted, reporting
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 WAIT_S = 0.5
 
@@ -37,7 +37,9 @@ def import_(
     """
     with reporting(False, url):
         if not redis:
-            raise Refusal("Give the Redis of the stream: --redis redis://HOST:PORT, or REDIS_LEDGER_IMPORT_REDIS_URL.")
+            raise CommandError(
+                "Give the Redis of the stream: --redis redis://HOST:PORT, or REDIS_LEDGER_IMPORT_REDIS_URL."
+            )
         asyncio.run(_import(stream, topic, redis, key_field, value_field, groups, follow, url))
 
 
@@ -56,10 +58,10 @@ async def _import(
         async with AsyncClient(url.split(","), token_file=token.file()) as client:
             stream = Stream(store, name)
             if not await stream.exists():
-                raise Refusal(f"{name!r} is not a stream in that Redis; check the key.")
+                raise CommandError(f"{name!r} is not a stream in that Redis; check the key.")
             lacking = missing_field(await stream.after(NEVER), shape)
             if lacking is not None:
-                raise Refusal(f"The entries of {name!r} have no field {lacking!r}.")
+                raise CommandError(f"The entries of {name!r} have no field {lacking!r}.")
             try:
                 await client.topics.describe(topic)
             except UnknownTopic:
@@ -70,7 +72,7 @@ async def _import(
                         total += count
                         typer.echo(f"{total:,} of {counted(await stream.length(), 'entry')}", err=True)
                 except KeyError as error:
-                    raise Refusal(
+                    raise CommandError(
                         f"An entry has no field {error.args[0].decode()!r}; those before it are imported."
                     ) from None
                 if groups:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.errors import InvalidRequest
 
 _file: ContextVar[str | None] = ContextVar("token file", default=None)
@@ -26,7 +26,7 @@ def add_to(command: Any) -> None:
 
 
 def file() -> str | None:
-    """The path of the token file; None if the option is not set.  Raises Refusal for a file without a token."""
+    """The path of the token file; None if the option is not set.  Raises CommandError for a file without a token."""
     from redis_ledger.client import bearer
 
     path = _file.get()
@@ -34,7 +34,7 @@ def file() -> str | None:
         try:
             bearer.read(path)
         except InvalidRequest as error:
-            raise Refusal(error.detail) from None
+            raise CommandError(error.detail) from None
     return path
 
 

@@ -13,7 +13,7 @@ from redis_ledger.app.cli.output import Json, document, group, reporting, table
 from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
 from redis_ledger.app.cli.serve_options import DATA_DIR
 from redis_ledger.app.http.times import duration_ms
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.auth.acl import everything
 from redis_ledger.auth.tokens import Stored
 
@@ -47,7 +47,7 @@ def create(
 
     with reporting(json):
         whose = principal_of(principal)
-        after_ms = 0 if expires_after is None else duration_ms(expires_after, "--expires-after", Refusal)
+        after_ms = 0 if expires_after is None else duration_ms(expires_after, "--expires-after", CommandError)
         expires_ms = 0 if expires_after is None else time.time_ns() // 1_000_000 + after_ms
         id, text = run(act, data_dir, redis, set_)
     if json:
@@ -64,7 +64,7 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
         found = run(lambda desk: desk.security.list_tokens(), data_dir, redis, set_)
     if json:
         for id, row in found.items():
-            document(_told(id, row))
+            document(_to_json(id, row))
     else:
         rows = [
             (id, row.principal, _time(row.created_ms), _time(row.expires_ms), row.note) for id, row in found.items()
@@ -95,7 +95,7 @@ def revoke(
         typer.echo(f"Revoked {id} of {row.principal}.")
 
 
-def _told(id: str, row: Stored) -> dict[str, object]:
+def _to_json(id: str, row: Stored) -> dict[str, object]:
     return {
         "id": id, "principal": row.principal, "created_ms": row.created_ms, "expires_ms": row.expires_ms,
         "note": row.note,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from redis_ledger.app.cli.output import URL, Json, Url, connected, counted, document, group, reporting, table
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.models import PartitionState, Topic
 
 topics = group("Create, list, describe, alter and delete topics.")
@@ -84,7 +84,7 @@ def grow(
     with reporting(json):
         settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
         if partitions is None and settings is None:
-            raise Refusal("Give --partitions or a retention option.")
+            raise CommandError("Give --partitions or a retention option.")
     with connected(url, json) as client:
         _show(client.topics.grow(name, partitions, settings), json)
 
@@ -99,7 +99,7 @@ def delete(
     """Delete a topic, its records and subscriptions."""
     with reporting(json):
         if not yes and not typer.get_text_stream("stdin").isatty():
-            raise Refusal(f"Deleting {name!r} cannot be undone; use --yes if stdin is not a terminal.")
+            raise CommandError(f"Deleting {name!r} cannot be undone; use --yes if stdin is not a terminal.")
     if not yes and not typer.confirm(f"Delete {name!r}, its records and subscriptions?", err=True):
         raise typer.Exit(1)
     with connected(url, json) as client:

@@ -10,7 +10,7 @@ import typer
 
 from redis_ledger.app.cli.output import URL, Json, Url, connected, document, group, reporting, table
 from redis_ledger.app.http.times import duration_ms
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.models import TransactionStatus
 
 txns = group("List, show, commit and abort transactions.")
@@ -38,7 +38,7 @@ def list_(
 ) -> None:
     """List transactions, oldest first."""
     with reporting(json):
-        min_age_ms = duration_ms(min_age, "--min-age", Refusal)
+        min_age_ms = duration_ms(min_age, "--min-age", CommandError)
     with connected(url, json) as client:
         found = client.transactions.list(None if status is None else status.value, min_age_ms, limit)
         if json:

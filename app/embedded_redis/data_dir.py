@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redis_ledger.app.embedded_redis.data_disk import replace
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 CLUSTER_ID = "cluster-id"
 
 
 def known_cluster(data_dir: Path, prefix: str) -> str:
-    """The id of the cluster whose data is in this directory; "" before its first start.  Raises Refusal."""
+    """The id of the cluster whose data is in this directory; "" before its first start.  Raises CommandError."""
     return _clusters(data_dir).get(prefix, "")
 
 
@@ -51,4 +51,4 @@ def _clusters(data_dir: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError) as error:
-        raise Refusal(f"{path} cannot be read: delete it if the data in this directory is complete.") from error
+        raise CommandError(f"{path} cannot be read: delete it if the data in this directory is complete.") from error

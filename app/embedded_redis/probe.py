@@ -51,7 +51,7 @@ def command_line(pid: int) -> str:
 def is_server_of(pid: int, conf: Path) -> bool:
     """Whether the process runs and is a server that was started with this configuration file.
 
-    The pid alone is not sufficient, because pids are reused.  Embedded servers keep their command line
+    The pid alone is not sufficient, because pids are reused.  EmbeddedServer servers keep their command line
     (`set-proc-title no`), which ends with the configuration file of their data directory.
     """
     return command_line(pid).endswith(f" {conf}")

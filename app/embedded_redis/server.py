@@ -32,10 +32,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from redis_ledger.app.embedded_redis import binary as server_binary
 from redis_ledger.app.embedded_redis import data_disk
+from redis_ledger.app.embedded_redis.binary import find_server
 from redis_ledger.app.embedded_redis.probe import is_loading, is_ready, is_server_of
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.telemetry import logs
 
 Durability = Literal["process", "disk", "lossy"]
@@ -53,7 +53,7 @@ PROBE_EVERY_S = 1.0
 _log = logs.get()
 
 
-class Embedded:
+class EmbeddedServer:
     """A broker's attachment to the server of a data directory.  All methods except `watch` block."""
 
     def __init__(self, data_dir: Path, durability: Durability, environ: Mapping[str, str]) -> None:
@@ -65,21 +65,21 @@ class Embedded:
         self._child: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def attach(cls, data_dir: Path, durability: Durability, environ: Mapping[str, str] = os.environ) -> Embedded:
-        """Joins the directory and starts its server if necessary.  Raises Refusal; nothing is changed then."""
-        held = cls(_claim(data_dir), durability, environ)
+    def attach(cls, data_dir: Path, durability: Durability, environ: Mapping[str, str] = os.environ) -> EmbeddedServer:
+        """Joins the directory and starts its server if necessary.  Raises CommandError; nothing is changed then."""
+        held = cls(_prepare_directory(data_dir), durability, environ)
         with held._locked():
-            others = held._others()
+            others = held._other_brokers()
             running = held.pid() is not None
             if others and (now := held._configured()) != durability:
-                raise Refusal(
+                raise CommandError(
                     f"{held.data_dir} is in use with durability {now}: stop those brokers first, "
                     f"or start this one with --durability {now}."
                 )
             if running and held._configured() != durability:
                 held._stop()  # left by a killed broker, with another durability
             held._ensure_running()
-            held._register()
+            held._add_broker_file()
         return held
 
     @property
@@ -107,21 +107,21 @@ class Embedded:
         tell: called with the problem when the server cannot run, and with "" when it runs again.  Restarts of a server
         that dies soon after each start back off.
         """
-        pid, log_from, told = self.pid(), data_disk.log_size(self.data_dir), ""
+        pid, log_from, problem = self.pid(), data_disk.log_size(self.data_dir), ""
         pause_s, started_s, probed_s = WATCH_INTERVAL_S, float("-inf"), 0.0
         while True:
             await asyncio.sleep(WATCH_INTERVAL_S)
             now_s, was, pid = time.monotonic(), pid, self.pid()
             if pid is not None and pid == was:
-                if told and now_s - probed_s > PROBE_EVERY_S:
+                if problem and now_s - probed_s > PROBE_EVERY_S:
                     probed_s = now_s
                     if not await asyncio.to_thread(data_disk.unwritable, self.data_dir):
-                        told = ""
+                        problem = ""
                         tell("")
                 continue
             # Another broker may have restarted it.
             if reason := await asyncio.to_thread(data_disk.trouble, self.data_dir, log_from):
-                told = reason
+                problem = reason
                 tell(reason)
             log_from = data_disk.log_size(self.data_dir)
             if pid is not None:
@@ -132,10 +132,10 @@ class Embedded:
             await asyncio.sleep(0 if is_steady else pause_s)
             try:
                 await asyncio.to_thread(self.ensure_running)
-            except Refusal as refusal:
-                told = data_disk.trouble(self.data_dir, log_from) or str(refusal)
-                tell(told)
-                _log.error("embedded server does not restart", reason=told, next_try_s=pause_s)
+            except CommandError as refusal:
+                problem = data_disk.trouble(self.data_dir, log_from) or str(refusal)
+                tell(problem)
+                _log.error("embedded server does not restart", reason=problem, next_try_s=pause_s)
             else:
                 _log.warning("embedded server restarted", pid=self.pid())
             pid, started_s = self.pid(), time.monotonic()
@@ -154,18 +154,18 @@ class Embedded:
             self._presence = None
             path.unlink(missing_ok=True)
             os.close(descriptor)
-            if not self._others():
+            if not self._other_brokers():
                 self._stop()
 
     # The following methods require the lock.
 
-    def _register(self) -> None:
+    def _add_broker_file(self) -> None:
         path = self.data_dir / "brokers" / f"{os.getpid()}-{secrets.token_hex(4)}"
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         self._presence = path, descriptor
 
-    def _others(self) -> int:
+    def _other_brokers(self) -> int:
         """Other live brokers of this directory; deletes the files of dead ones."""
         alive = 0
         for path in (self.data_dir / "brokers").iterdir():
@@ -186,27 +186,29 @@ class Embedded:
 
     def _ensure_running(self) -> None:
         # A server that was just killed may still appear alive; it disappears during the wait for its reply.
-        if self.pid() is not None and self._becomes_ready():
+        if self.pid() is not None and self._wait_until_ready():
             return
         if is_ready(self.socket) or is_loading(self.socket):
             # A pid has no meaning in another container; a second server on the same files would damage them.
-            raise Refusal(
+            raise CommandError(
                 f"The data directory {self.data_dir} is in use by a server outside this machine or "
                 "container: stop its brokers first, or choose another directory with --data-dir."
             )
-        binary = server_binary.find(self._environ)
-        _place_socket(self.data_dir)
+        binary = find_server(self._environ)
+        _choose_socket(self.data_dir)
         wanted = configuration(self.data_dir, self.socket, self.durability)
         try:
             if not self.conf.exists() or self.conf.read_text() != wanted:
                 data_disk.replace(self.conf, wanted)
         except OSError as error:
-            raise Refusal(data_disk.trouble(self.data_dir, 0) or f"{self.conf} cannot be written: {error}.") from error
+            raise CommandError(
+                data_disk.trouble(self.data_dir, 0) or f"{self.conf} cannot be written: {error}."
+            ) from error
         log_from = data_disk.log_size(self.data_dir)
         self._start(binary.path)
-        if not self._becomes_ready():
+        if not self._wait_until_ready():
             reason = data_disk.trouble(self.data_dir, log_from)
-            raise Refusal(
+            raise CommandError(
                 reason
                 or f"The embedded server of {self.data_dir} does not start: "
                 f"{_last_line(self.data_dir / 'redis.log')} (see redis.log there)."
@@ -215,7 +217,7 @@ class Embedded:
     def _start(self, binary: Path) -> None:
         held_by_server = os.open(self.data_dir / "server.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            if not self._nobody_serves(held_by_server):
+            if not self._acquire_server_lock(held_by_server):
                 return
             (self.data_dir / "redis.pid").unlink(missing_ok=True)
             with open(self.data_dir / "redis.log", "ab") as output:
@@ -233,7 +235,7 @@ class Embedded:
         finally:
             os.close(held_by_server)
 
-    def _nobody_serves(self, descriptor: int) -> bool:
+    def _acquire_server_lock(self, descriptor: int) -> bool:
         """Takes the server's lock.  Returns False if a server has just started on the same files."""
         until_s = time.monotonic() + UNKNOWN_SERVER_S_MAX
         while True:
@@ -249,8 +251,8 @@ class Embedded:
                     return True
             time.sleep(0.01)
 
-    def _becomes_ready(self) -> bool:
-        """Waits until the server is ready.  False: it has exited.  Raises Refusal if it does not respond."""
+    def _wait_until_ready(self) -> bool:
+        """Waits until the server is ready.  False: it has exited.  Raises CommandError if it does not respond."""
         deadline_s = time.monotonic() + START_S_MAX
         while not is_ready(self.socket):
             pid = self.pid()
@@ -259,7 +261,7 @@ class Embedded:
             if is_loading(self.socket):
                 deadline_s = time.monotonic() + START_S_MAX
             elif time.monotonic() > deadline_s:
-                raise Refusal(
+                raise CommandError(
                     f"The embedded server of {self.data_dir} (process {pid}) does not answer on {self.socket}: "
                     "see redis.log there, and end that process."
                 )
@@ -341,30 +343,31 @@ def _quoted(path: Path) -> str:
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _claim(data_dir: Path) -> Path:
-    """Creates the directory if necessary and returns its absolute path.  Raises Refusal if it has other content."""
+def _prepare_directory(data_dir: Path) -> Path:
+    """Creates the directory if necessary and returns its absolute path.  Raises CommandError if it has other
+    content."""
     # Resolve the path: two names of one directory must not start two servers on the same files.
     path = data_dir.expanduser().resolve()
     if any(ord(char) < 32 for char in str(path)):
-        raise Refusal(f"The data directory {str(path)!r} has control characters in its name: choose another.")
+        raise CommandError(f"The data directory {str(path)!r} has control characters in its name: choose another.")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         ours = {"lock", "brokers"} & set(os.listdir(path))
         if not ours and os.listdir(path):
-            raise Refusal(
+            raise CommandError(
                 f"{path} is neither empty nor a data directory of redis-ledger: choose another with --data-dir."
             )
         path.chmod(0o700)
         (path / "brokers").mkdir(mode=0o700, exist_ok=True)
         (path / "lock").touch(mode=0o600)
     except OSError as error:
-        raise Refusal(
+        raise CommandError(
             f"The data directory {path} cannot be used ({error.strerror}): choose a writable one with --data-dir."
         ) from error
     return path
 
 
-def _place_socket(data_dir: Path) -> None:
+def _choose_socket(data_dir: Path) -> None:
     """Chooses the path of the socket and stores it in `socket-path` if it is outside the directory."""
     if len(os.fsencode(data_dir / "redis.sock")) <= SOCKET_PATH_BYTES_MAX:
         return

@@ -191,4 +191,4 @@ async def _http_problem(request: Request, error: Exception) -> Response:
 
 async def _internal_problem(request: Request, error: Exception) -> Response:
     count_unrouted(LedgerError.code)
-    return _Problem(errors.unforeseen(error, UNKNOWN, path=request.scope["path"][:200]))
+    return _Problem(errors.internal_error(error, UNKNOWN, path=request.scope["path"][:200]))

@@ -196,13 +196,13 @@ class GuardedProtocol(CorkedProtocol):
         since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
         return now - since if since and not self._is_aborted else 0.0
 
-    def half_s(self, now: float) -> float:
+    def incomplete_s(self, now: float) -> float:
         """Seconds since the start of an incomplete request body; 0 if there is none."""
         is_half = self._since and not self.flow.read_paused and self._has_head() and not self.transport.is_closing()
         return now - self._since if is_half else 0.0
 
     @property
-    def half_bytes(self) -> int:
+    def incomplete_bytes(self) -> int:
         return self._fed
 
     def give_up(self, reason: str) -> None:
@@ -247,7 +247,7 @@ _LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."
 _PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
 
 
-async def look_after(connections: Iterable[Any], memory: ClientMemory, unpacked: ClientMemory | None = None) -> None:
+async def watch(connections: Iterable[Any], memory: ClientMemory, unpacked: ClientMemory | None = None) -> None:
     """Runs until cancelled."""
     loop, refused = asyncio.get_running_loop(), memory.refused
     while True:
@@ -266,8 +266,8 @@ async def look_after(connections: Iterable[Any], memory: ClientMemory, unpacked:
 def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
     """Closes the connections with the oldest incomplete bodies until an eighth of the memory is free."""
     missing = memory.bytes_max // 8
-    for connection in sorted(connections, key=lambda each: each.half_s(now), reverse=True):
-        if missing <= 0 or connection.half_s(now) < UNREAD_S_MAX:
+    for connection in sorted(connections, key=lambda each: each.incomplete_s(now), reverse=True):
+        if missing <= 0 or connection.incomplete_s(now) < UNREAD_S_MAX:
             return
-        missing -= connection.half_bytes
+        missing -= connection.incomplete_bytes
         connection.give_up("the request body is incomplete while others wait for memory")

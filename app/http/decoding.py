@@ -39,16 +39,16 @@ class BodyReader:
         try:
             return self._decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._why(error, data) from None
+            raise self._error_detail(error, data) from None
 
-    def _why(self, error: Exception, data: bytes) -> LedgerError:
+    def _error_detail(self, error: Exception, data: bytes) -> LedgerError:
         if isinstance(error, RecursionError) or is_too_deep(data[:LOOKED_AT_BYTES]):
             return InvalidJson(f"The body is nested deeper than {DEPTH_MAX}; flatten it.")
         if isinstance(error, UnicodeDecodeError):
             return InvalidJson("The body is not valid UTF-8; send bytes as base64.")
         if not data:
             return InvalidJson("The body is empty; send a JSON object.")
-        return _understood(error, self._kind, "field")
+        return _decode_error(error, self._kind, "field")
 
 
 class QueryReader:
@@ -69,10 +69,10 @@ class QueryReader:
         try:
             return msgspec.convert(found, self._kind, strict=False)  # fails if a required parameter is missing
         except msgspec.ValidationError as error:
-            raise _understood(error, self._kind, "query parameter") from None
+            raise _decode_error(error, self._kind, "query parameter") from None
 
 
-def _understood(error: Exception, kind: type, what: str) -> LedgerError:
-    known = unknown_fields.refusal(str(error), kind, what) or errors.understood(error)
+def _decode_error(error: Exception, kind: type, what: str) -> LedgerError:
+    known = unknown_fields.unknown_field_error(str(error), kind, what) or errors.from_exception(error)
     assert known is not None, error
     return known

@@ -60,7 +60,7 @@ def problem(error: LedgerError, status: int | None = None) -> HttpResponse:
     return answer
 
 
-def understood(error: Exception) -> LedgerError | None:
+def from_exception(error: Exception) -> LedgerError | None:
     """Converts exceptions caused by the request; None for all others."""
     if isinstance(error, LedgerError):
         return error
@@ -71,7 +71,7 @@ def understood(error: Exception) -> LedgerError | None:
     return None
 
 
-def unforeseen(error: BaseException, operation: str, **fields: Any) -> HttpResponse:
+def internal_error(error: BaseException, operation: str, **fields: Any) -> HttpResponse:
     logs.get().error("request failed", operation=operation, exc_info=error, **fields)
     return problem(LedgerError("Internal error; see the broker's log for this operation."))
 

@@ -225,9 +225,9 @@ class Operation:
         except (ClientGone, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001 - an unhandled exception would drop the connection
-            known = errors.understood(error)
+            known = errors.from_exception(error)
             if known is None:
-                return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
+                return errors.internal_error(error, self.id, path=scope["path"][:200]), LedgerError.code
             return errors.problem(known), known.code
 
     async def _within_quota(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:

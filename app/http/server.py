@@ -17,7 +17,7 @@ from functools import partial
 
 import uvicorn
 
-from redis_ledger.app.http.connection_limits import GuardedProtocol, Limits, look_after
+from redis_ledger.app.http.connection_limits import GuardedProtocol, Limits, watch
 from redis_ledger.app.http.fast_path import FastPath
 from redis_ledger.app.process.tls import CLOSING_S_MAX, HANDSHAKE_S_MAX
 
@@ -99,7 +99,7 @@ class HttpServer:
                 raise RuntimeError("the HTTP server stopped during start-up; see the log")
         limits = self._server.limits
         self._watch = asyncio.create_task(
-            look_after(self._server.server_state.connections, limits.memory, limits.unpacked), name="http guard"
+            watch(self._server.server_state.connections, limits.memory, limits.unpacked), name="http guard"
         )
 
     async def stop(self) -> None:

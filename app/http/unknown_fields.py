@@ -22,7 +22,7 @@ _INDEX = re.compile(r"\[\d+\]")
 _STEP = re.compile(r"\.(\w+)|\[\.\.\.\]")
 
 
-def refusal(said: str, kind: type, what: str) -> InvalidRequest | None:
+def unknown_field_error(said: str, kind: type, what: str) -> InvalidRequest | None:
     """said: msgspec's message.  kind: the model of the request.  what: "field" or "query parameter".
     None: the message is about something else.
 

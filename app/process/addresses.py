@@ -8,7 +8,7 @@ import ipaddress
 import socket
 from typing import NamedTuple
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 
 class HostPort(NamedTuple):
@@ -17,19 +17,21 @@ class HostPort(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, option: str) -> HostPort:
-        """Reads 127.0.0.1:8080, localhost:0 and [::1]:8080.  Raises Refusal."""
+        """Reads 127.0.0.1:8080, localhost:0 and [::1]:8080.  Raises CommandError."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
         if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-            raise Refusal(
+            raise CommandError(
                 f"{option} {text!r} is not HOST:PORT: for example 127.0.0.1:8080, or port 0 for any free port."
             )
         return cls(host, int(port))
 
     def check_reachable(self, option: str) -> HostPort:
-        """An advertised address needs a host and a port.  Raises Refusal."""
+        """An advertised address needs a host and a port.  Raises CommandError."""
         if self.port == 0 or self.host in ("0.0.0.0", "::", "0"):
-            raise Refusal(f"{option} {self} cannot be advertised: give a reachable host name or IP address and port.")
+            raise CommandError(
+                f"{option} {self} cannot be advertised: give a reachable host name or IP address and port."
+            )
         return self
 
     def __str__(self) -> str:
@@ -54,16 +56,16 @@ def is_loopback(host: str) -> bool:
 
 
 def check_not_open(address: HostPort, option: str) -> None:
-    """For brokers without authentication: the address must be loopback.  Raises Refusal."""
+    """For brokers without authentication: the address must be loopback.  Raises CommandError."""
     if not is_loopback(address.host):
-        raise Refusal(
+        raise CommandError(
             f"Other machines can reach {option} {address}, and authentication is disabled: turn auth_required on "
             "(docs/howto/secure.md), listen on 127.0.0.1, or use --allow-anonymous to allow everyone everything."
         )
 
 
 def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
-    """A bound socket and its address with the actual port.  Raises Refusal."""
+    """A bound socket and its address with the actual port.  Raises CommandError."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, where = found[0]
@@ -81,12 +83,12 @@ def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
             errno.EACCES: "that port needs privileges: choose one from 1024 up",
             errno.EADDRNOTAVAIL: "this machine has no such address: choose 127.0.0.1 or 0.0.0.0",
         }.get(error.errno or 0, f"{error.strerror}: choose another address")
-        raise Refusal(f"Cannot listen on {option} {address}, {why}.") from error
+        raise CommandError(f"Cannot listen on {option} {address}, {why}.") from error
     bound.setblocking(False)
     return bound, HostPort(address.host, bound.getsockname()[1])
 
 
-def told(bound: socket.socket, address: HostPort) -> HostPort:
+def default_advertised(bound: socket.socket, address: HostPort) -> HostPort:
     """The default advertised address of a bound socket.
 
     For a wildcard address it is the source address of this machine's default route, or loopback without one.  No name

@@ -21,16 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from redis_ledger.app.embedded_redis.data_dir import remember_cluster
-from redis_ledger.app.embedded_redis.server import Durability, Embedded
+from redis_ledger.app.embedded_redis.server import Durability, EmbeddedServer
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import Limits
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.app.process import malloc, redis_url
-from redis_ledger.app.process.addresses import HostPort, listen, told, without_secrets
-from redis_ledger.app.process.kafka_listeners import KafkaAddress, speaking_tls
-from redis_ledger.app.process.kafka_listeners import shown as named
+from redis_ledger.app.process.addresses import HostPort, default_advertised, listen, without_secrets
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.app.process.kafka_listeners import KafkaAddress, listener_text, speaking_tls
 from redis_ledger.app.process.redis_check import checked
-from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
@@ -70,30 +69,32 @@ def say_ready(line: str) -> None:
     print(line, flush=True)
 
 
-class Trouble:
+class ServerProblem:
     """The problem of the embedded server that blocks writes; empty if there is none."""
 
     def __init__(self) -> None:
         self.sentence = ""
-        self._bars: list[Callable[[str], None]] = []
+        self._listeners: list[Callable[[str], None]] = []
 
-    def tell(self, sentence: str) -> None:
+    def report(self, sentence: str) -> None:
         self.sentence = sentence
-        for bar in self._bars:
-            bar(sentence)
+        for listener in self._listeners:
+            listener(sentence)
 
-    def bars(self, bar: Callable[[str], None]) -> None:
-        self._bars.append(bar)
-        bar(self.sentence)
+    def subscribe(self, listener: Callable[[str], None]) -> None:
+        self._listeners.append(listener)
+        listener(self.sentence)
 
 
 async def attach(
-    stack: AsyncExitStack, options: Options, environ: Mapping[str, str], trouble: Trouble
-) -> Embedded | None:
+    stack: AsyncExitStack, options: Options, environ: Mapping[str, str], problem: ServerProblem
+) -> EmbeddedServer | None:
     """The embedded server, watched and released by the stack; None with an external Redis."""
     if options.redis_url is not None:
         return None
-    joining = asyncio.create_task(asyncio.to_thread(Embedded.attach, options.data_dir, options.durability, environ))
+    joining = asyncio.create_task(
+        asyncio.to_thread(EmbeddedServer.attach, options.data_dir, options.durability, environ)
+    )
     try:
         embedded = await asyncio.shield(joining)
     except asyncio.CancelledError:
@@ -101,13 +102,13 @@ async def attach(
         await asyncio.to_thread((await joining).release)
         raise
     stack.push_async_callback(asyncio.to_thread, embedded.release)
-    watcher = asyncio.create_task(embedded.watch(trouble.tell), name="embedded server watcher")
+    watcher = asyncio.create_task(embedded.watch(problem.report), name="embedded server watcher")
     stack.push_async_callback(_cancel, watcher)
     return embedded
 
 
-async def _checked(store: Store, options: Options, embedded: Embedded | None) -> Report:
-    """Raises UnsuitableRedis, Refusal."""
+async def _checked(store: Store, options: Options, embedded: EmbeddedServer | None) -> Report:
+    """Raises UnsuitableRedis, CommandError."""
     data_dir = None if embedded is None else embedded.data_dir
     report = await checked(store, options.durability, data_dir)
     if embedded is None and not store.admission.cluster_id:
@@ -118,7 +119,7 @@ async def _checked(store: Store, options: Options, embedded: Embedded | None) ->
 
 
 async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
-    """Runs until cancelled, then drains.  Raises Refusal if it cannot start."""
+    """Runs until cancelled, then drains.  Raises CommandError if it cannot start."""
     malloc.return_large_blocks()
     async with AsyncExitStack() as stack:
         # Bind first: it is the cheapest check.
@@ -130,11 +131,11 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             stack.callback(kafka[name][0].close)
         tls = Tls.given(options.config)
         with_tls = speaking_tls(options.config, kafka)
-        http_told = options.http_advertised or told(bound, http)
-        shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
+        http_advertised = options.http_advertised or default_advertised(bound, http)
+        http_url, reached = (each.url if tls is None else each.https_url for each in (http, http_advertised))
         named_by = None if tls is None else tls.named_by
-        trouble = Trouble()
-        embedded = await attach(stack, options, environ, trouble)
+        problem = ServerProblem()
+        embedded = await attach(stack, options, environ, problem)
         url = options.redis_url if embedded is None else embedded.url
         assert url is not None
         store = await redis_url.opened(
@@ -145,8 +146,8 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         try:
             report = await _checked(store, options, embedded)
         except UnsuitableRedis as unsuitable:
-            raise Refusal(trouble.sentence or str(unsuitable)) from unsuitable
-        trouble.bars(store.admission.bar)
+            raise CommandError(problem.sentence or str(unsuitable)) from unsuitable
+        problem.subscribe(store.admission.bar)
         for warning in report.warnings:
             _log.warning(
                 "Redis may not provide the requested durability", reason=str(warning), durability=report.durability
@@ -155,7 +156,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             try:
                 tracing.enable(broker=reached)
             except ImportError as missing:
-                raise Refusal(str(missing)) from missing
+                raise CommandError(str(missing)) from missing
             stack.push_async_callback(asyncio.to_thread, tracing.disable)
         broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=reached)
         stack.push_async_callback(broker.close)
@@ -163,7 +164,9 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             try:
                 remember_cluster(embedded.data_dir, options.config.prefix, broker.live_brokers.cluster_id)
             except OSError as error:
-                raise Refusal(f"The data directory cannot be written ({error.strerror}): free space there.") from error
+                raise CommandError(
+                    f"The data directory cannot be written ({error.strerror}): free space there."
+                ) from error
         broker.readiness["durability"] = report.durability
         if tls is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
@@ -183,20 +186,20 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         if kafka:
             doors = []
             for name, (door, address) in kafka.items():
-                advertised = options.kafka[name].advertised or told(door, address)
+                advertised = options.kafka[name].advertised or default_advertised(door, address)
                 doorway = tls.doorway("kafka") if tls is not None and name in with_tls else None
                 doors.append(Listener(door, name, str(advertised), doorway))
             kafka_server = KafkaServer(broker, doors, named_by)
             await kafka_server.start()
             stops.append(partial(kafka_server.stop, DRAIN_S_MAX))
-        kafka_shown = ",".join(named(name, address) for name, (_, address) in kafka.items()) or "off"
+        kafka_shown = ",".join(listener_text(name, address) for name, (_, address) in kafka.items()) or "off"
         _keep_startup_out_of_gc()
-        say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
+        say_ready(f"ready http={http_url} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()
-        raise Refusal("The HTTP server stopped; see the log.")
+        raise CommandError("The HTTP server stopped; see the log.")
 
 
-async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
+async def run_until_stopped(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
     """Runs the work; SIGTERM, SIGINT and optionally the end of stdin cancel it, which drains the broker.
 
     A second signal ends the process at once.  The end of stdin does not count as a signal: a parent that terminates

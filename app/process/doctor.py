@@ -25,15 +25,15 @@ from typing import Any, Literal
 
 import httpx
 
-from redis_ledger.app.embedded_redis import binary as server_binary
+from redis_ledger.app.embedded_redis.binary import find_server, version_text
 from redis_ledger.app.embedded_redis.data_dir import CLUSTER_ID, living_brokers
 from redis_ledger.app.embedded_redis.data_disk import PROBE_BYTES
 from redis_ledger.app.embedded_redis.server import Durability, configured_durability, running_pid
 from redis_ledger.app.process import offload_home, redis_url, settings
 from redis_ledger.app.process.addresses import HostPort, check_not_open, listen
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.kafka_listeners import listeners
 from redis_ledger.app.process.redis_check import checked
-from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.config import Config
 from redis_ledger.store.checks import UnsuitableRedis
@@ -130,7 +130,7 @@ def _environment(setup: Setup) -> Iterator[Finding]:
     try:
         if Tls.given(config) is not None:
             yield Finding("tls", "fine", f"{config.tls_certificate} and its key are valid")
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield _problem("tls", refusal)
     strange = settings.misspelt(setup.environ, *OF_COMMANDS)
     for name, meant in strange.items():
@@ -158,14 +158,14 @@ class Brokers:
                 if (port := str(address).rpartition(":")[2]).isdigit():
                     self.kafka_ports.add(int(port))
 
-    def stranger(self, where: str) -> Refusal:
-        return Refusal(f"A broker of another cluster uses {where}: stop it, or choose another port.")
+    def stranger(self, where: str) -> CommandError:
+        return CommandError(f"A broker of another cluster uses {where}: stop it, or choose another port.")
 
 
 async def _storage(setup: Setup, brokers: Brokers) -> AsyncIterator[Finding]:
     try:
         url = redis_url.given(setup.redis, setup.environ)
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield _problem("redis", refusal)
         return
     running = None
@@ -209,10 +209,10 @@ def _data_dir(data_dir: Path) -> Iterator[Finding]:
 
 def _binary(environ: Mapping[str, str]) -> Finding:
     try:
-        binary = server_binary.find(environ)
-    except Refusal as refusal:
+        binary = find_server(environ)
+    except CommandError as refusal:
         return _problem("server binary", refusal)
-    return Finding("server binary", "fine", f"{binary.path} {server_binary.dotted(binary.version)}")
+    return Finding("server binary", "fine", f"{binary.path} {version_text(binary.version)}")
 
 
 async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Brokers) -> AsyncIterator[Finding]:
@@ -238,13 +238,13 @@ async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Br
         return
     try:
         store = await redis_url.opened(url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000)
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield _problem("redis", refusal, ". ")
         return
     try:
         report = await checked(store, durability, path)
         brokers.learn(await _registered(store))
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield _problem("redis", refusal)
         return
     except UnsuitableRedis as unsuitable:
@@ -285,7 +285,7 @@ async def _ports(
     """found_at: describes the broker of this cluster at an address; None if there is none."""
     try:
         addresses = parse()
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield _problem(name, refusal)
         return
     for address in addresses:
@@ -297,7 +297,7 @@ async def _ports(
                 yield Finding(name, "fine", f"in use by a broker of this cluster ({served})")
                 continue
             bound, _ = listen(address, f"--{name}")
-        except Refusal as refusal:
+        except CommandError as refusal:
             yield _problem(name, refusal)
             continue
         bound.close()
@@ -305,7 +305,7 @@ async def _ports(
 
 
 async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
-    """Raises Refusal for a broker of another cluster."""
+    """Raises CommandError for a broker of another cluster."""
     for url in (address.url, address.https_url):
         with contextlib.suppress(httpx.HTTPError, ValueError):
             async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
@@ -319,7 +319,7 @@ async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
 
 
 async def _kafka_at(brokers: Brokers, address: HostPort) -> str | None:
-    """Probes with ApiVersions.  Raises Refusal for a broker of another cluster."""
+    """Probes with ApiVersions.  Raises CommandError for a broker of another cluster."""
     asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
     for tls in (None, _unchecked()):
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):

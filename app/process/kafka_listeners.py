@@ -15,7 +15,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from redis_ledger.app.process.addresses import HostPort
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.config import Config
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,24}")
@@ -31,21 +31,21 @@ class KafkaAddress(NamedTuple):
 def listeners(kafka: str, advertised: str | None) -> dict[str, KafkaAddress]:
     """Parses --kafka and --kafka-advertised: name → addresses, in order; "" is the name of an unnamed listener.
 
-    Returns an empty dict for `off`.  Raises Refusal.
+    Returns an empty dict for `off`.  Raises CommandError.
     """
     bound = {} if kafka == "off" else _named(kafka, "--kafka")
     if advertised is not None and not bound:
-        raise Refusal("--kafka-advertised requires a Kafka listener, but --kafka is off: give --kafka an address.")
-    told = {} if advertised is None else _named(advertised, "--kafka-advertised")
-    if "" in told and len(bound) == 1:
-        told = dict.fromkeys(bound, told[""])
-    for name in told.keys() - bound.keys():
-        raise Refusal(
-            f"--kafka-advertised has {name or told[name]}, which is not in --kafka: use the same names in both."
+        raise CommandError("--kafka-advertised requires a Kafka listener, but --kafka is off: give --kafka an address.")
+    given = {} if advertised is None else _named(advertised, "--kafka-advertised")
+    if "" in given and len(bound) == 1:
+        given = dict.fromkeys(bound, given[""])
+    for name in given.keys() - bound.keys():
+        raise CommandError(
+            f"--kafka-advertised has {name or given[name]}, which is not in --kafka: use the same names in both."
         )
-    for address in told.values():
+    for address in given.values():
         address.check_reachable("--kafka-advertised")
-    return {name: KafkaAddress(address, told.get(name)) for name, address in bound.items()}
+    return {name: KafkaAddress(address, given.get(name)) for name, address in bound.items()}
 
 
 def _named(text: str, option: str) -> dict[str, HostPort]:
@@ -54,28 +54,28 @@ def _named(text: str, option: str) -> dict[str, HostPort]:
     for part in parts:
         name, colon, address = part.strip().rpartition("://")
         if colon and NAME.fullmatch(name) is None:
-            raise Refusal(
+            raise CommandError(
                 f"{option} {part!r}: a listener name is a letter followed by letters, digits, - and _, at most 25 "
                 "characters."
             )
         if name in found or (len(parts) > 1 and not name):
-            raise Refusal(f"{option} {text}: give each listener a unique name, as in internal://0.0.0.0:9092.")
+            raise CommandError(f"{option} {text}: give each listener a unique name, as in internal://0.0.0.0:9092.")
         found[name] = HostPort.parse(address, option)
     return found
 
 
 def speaking_tls(config: Config, names: Collection[str]) -> Collection[str]:
-    """The Kafka listeners with TLS.  Raises Refusal."""
+    """The Kafka listeners with TLS.  Raises CommandError."""
     chosen = [name.strip() for name in config.tls_kafka_listeners.split(",") if name.strip()]
     if chosen and not config.tls_certificate:
-        raise Refusal("tls_kafka_listeners requires tls_certificate and tls_key.")
+        raise CommandError("tls_kafka_listeners requires tls_certificate and tls_key.")
     for name in chosen:
         if name not in names:
-            raise Refusal(f"tls_kafka_listeners has {name}, which is not in --kafka: correct one of them.")
+            raise CommandError(f"tls_kafka_listeners has {name}, which is not in --kafka: correct one of them.")
     if not config.tls_certificate:
         return ()
     return chosen or names
 
 
-def shown(name: str, address: HostPort) -> str:
+def listener_text(name: str, address: HostPort) -> str:
     return f"{name}://{address}" if name else str(address)

@@ -10,14 +10,14 @@ import os
 import secrets
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.errors import LedgerError
 
 if TYPE_CHECKING:
     from redis_ledger.offload.object_store import ObjectStore
 
 
-class Seen(NamedTuple):
+class HomeStatus(NamedTuple):
     level: Literal["fine", "warning", "problem"]
     seen: str
     cure: str = ""
@@ -29,31 +29,31 @@ def absolute(home: str) -> str:
 
 
 def opened(uri: str) -> ObjectStore:
-    """Raises Refusal if the home cannot be used."""
+    """Raises CommandError if the home cannot be used."""
     try:
         from redis_ledger.offload.object_store import open_home
 
         return open_home(uri)
     except ImportError as missing:
-        raise Refusal(str(missing)) from missing
+        raise CommandError(str(missing)) from missing
     except LedgerError as error:
-        raise Refusal(error.detail) from error
+        raise CommandError(error.detail) from error
 
 
-def look(uri: str) -> Seen:
+def look(uri: str) -> HomeStatus:
     """Checks the home; writes and deletes a small file."""
     try:
         home = opened(uri)
-    except Refusal as refusal:
+    except CommandError as refusal:
         cure = "Install it." if isinstance(refusal.__cause__, ImportError) else "Correct offload_home."
-        return Seen("problem", str(refusal), cure)
+        return HomeStatus("problem", str(refusal), cure)
     try:
         if not home.exists():
             cure = "Mount it if it has data; otherwise the first job creates it."
-            return Seen("warning", f"{uri} does not exist", cure)
+            return HomeStatus("warning", f"{uri} does not exist", cure)
         home.folders()
     except OSError as error:
-        return Seen(
+        return HomeStatus(
             "problem", f"{uri} cannot be read: {error}", "Reads of offloaded records fail until it can be read."
         )
     trial, content = f"_tmp-doctor-{secrets.token_hex(6)}", b"redis-ledger doctor"
@@ -63,7 +63,7 @@ def look(uri: str) -> Seen:
         home.delete(trial)
     except OSError as error:
         cure = "Grant write permission: brokers delete expired files. Otherwise the next offload job does."
-        return Seen("warning", f"{uri} is not writable: {error}", cure)
+        return HomeStatus("warning", f"{uri} is not writable: {error}", cure)
     if came_back != content:
-        return Seen("problem", f"{uri} returned different data than was written", "Check what is mounted there.")
-    return Seen("fine", f"{uri} is readable and writable")
+        return HomeStatus("problem", f"{uri} returned different data than was written", "Check what is mounted there.")
+    return HomeStatus("fine", f"{uri} is readable and writable")

@@ -15,7 +15,7 @@ from redis_ledger.store.suitability import Durability, Problem
 async def checked(store: Store, durability: Durability, data_dir: Path | None) -> Report:
     """data_dir: of the embedded server; None for an external Redis.
 
-    Raises UnsuitableRedis, Refusal (the data directory is damaged).
+    Raises UnsuitableRedis, CommandError (the data directory is damaged).
     """
     over = START_OVER
     if data_dir is not None:

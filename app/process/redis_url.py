@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
@@ -27,14 +27,14 @@ def given(option: str | None, environ: Mapping[str, str]) -> str | None:
     """The URL, or None for the embedded server.
 
     option   --redis or REDIS_LEDGER_REDIS_URL
-    Raises Refusal if the file is unusable; the message never contains its content.
+    Raises CommandError if the file is unusable; the message never contains its content.
     """
     file = environ.get(FILE)
     if not file:
         return option or None
     if option:
         if option == environ.get(URL):
-            raise Refusal(f"{URL} and {FILE} are both set: unset one of them.")
+            raise CommandError(f"{URL} and {FILE} are both set: unset one of them.")
         return option
     return _read(Path(file))
 
@@ -45,28 +45,28 @@ def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
 
 
 async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> Store:
-    """Opens a store; logs the reason while it waits for Redis.  Raises Refusal if Redis cannot be used."""
+    """Opens a store; logs the reason while it waits for Redis.  Raises CommandError if Redis cannot be used."""
     try:
         return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, on_wait=_log.warning)
     except ValueError as error:
-        raise Refusal(f"--redis cannot be used: {error} Correct --redis or {URL}.") from error
+        raise CommandError(f"--redis cannot be used: {error} Correct --redis or {URL}.") from error
     except StoreUnavailable as error:
-        raise Refusal(f"{error.detail[:1].upper()}{error.detail[1:]}") from error
+        raise CommandError(f"{error.detail[:1].upper()}{error.detail[1:]}") from error
 
 
 def _read(path: Path) -> str:
-    """Raises Refusal."""
+    """Raises CommandError."""
     try:
         lines = path.read_text("ascii").strip().splitlines()
     except OSError as error:
-        raise Refusal(
+        raise CommandError(
             f"{FILE} is {path}, which cannot be read ({error.strerror}): correct the path, or let "
             f"user id {os.getuid()} read it."
         ) from error
     except UnicodeDecodeError:
         lines = []
     if len(lines) != 1 or "://" not in lines[0] or not lines[0].isprintable():
-        raise Refusal(
+        raise CommandError(
             f"{FILE} is {path}, which must contain one line with a URL: for example "
             "redis://user:password@host:6379, with %40 for an @ in the password."
         )

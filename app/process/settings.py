@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.pulsar_settings import ALIASES, Alias, alias_of
-from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.config import Config
 
 PREFIX = "REDIS_LEDGER_"
@@ -61,7 +61,7 @@ _PATHS = {
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 
-class BadSetting(Refusal):
+class BadSetting(CommandError):
     """A setting that cannot be used."""
 
 

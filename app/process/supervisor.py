@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 
 from redis_ledger.app.process import python
 from redis_ledger.app.process.addresses import HostPort
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.redis_url import FILE, URL
-from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.telemetry import logs
 
 READY_S_MAX = 60.0
@@ -40,7 +40,7 @@ class Child:
         self._stopping = False
 
     async def start(self) -> str:
-        """Returns the ready line.  Raises Refusal if the process exits; its stderr has the reason."""
+        """Returns the ready line.  Raises CommandError if the process exits; its stderr has the reason."""
         command = [
             *python.command("redis_ledger.app.cli.main"),
             "serve",
@@ -67,7 +67,7 @@ class Child:
             line = ""
         if not line.startswith("ready "):
             await self._end()
-            raise Refusal(f"The broker for {self.http} did not start; see its message above.")
+            raise CommandError(f"The broker for {self.http} did not start; see its message above.")
         self.http = self.http._replace(port=int(field(line, "http").rstrip("/").rpartition(":")[2]))
         if self.kafka is not None:
             self.kafka = self.kafka._replace(port=int(field(line, "kafka").rpartition(":")[2]))
@@ -89,7 +89,7 @@ class Child:
                 return
             try:
                 await self.start()
-            except Refusal as refusal:
+            except CommandError as refusal:
                 _log.error("broker process did not start", http=str(self.http), reason=str(refusal))
 
     async def stop(self) -> None:
@@ -129,7 +129,7 @@ async def supervise(
     arguments           of `serve`, the same for all
     redis_url           passed in the environment, because it may contain a password; None: read from the same file
 
-    Raises Refusal if a broker does not start.
+    Raises CommandError if a broker does not start.
     """
     environ = python.environ()
     if redis_url is not None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.auth.certificates import WAYS, Named, named_by
 from redis_ledger.config import Config
 from redis_ledger.telemetry.logs import RateLimitedLog, get
@@ -68,7 +68,7 @@ class Doorway(ssl.SSLContext):
 
 
 class Tls:
-    """The certificate of both listeners.  Raises Refusal if it is invalid."""
+    """The certificate of both listeners.  Raises CommandError if it is invalid."""
 
     def __init__(self, config: Config) -> None:
         self._certificate, self._key = Path(config.tls_certificate), Path(config.tls_key)
@@ -80,15 +80,15 @@ class Tls:
 
     @classmethod
     def given(cls, config: Config) -> Tls | None:
-        """None without TLS.  Raises Refusal for inconsistent settings."""
+        """None without TLS.  Raises CommandError for inconsistent settings."""
         if config.tls_principal not in WAYS:
-            raise Refusal(f"tls_principal={config.tls_principal} is invalid: use cn or dn.")
+            raise CommandError(f"tls_principal={config.tls_principal} is invalid: use cn or dn.")
         if not config.tls_certificate and not config.tls_key:
             if config.tls_client_ca:
-                raise Refusal("tls_client_ca requires tls_certificate and tls_key.")
+                raise CommandError("tls_client_ca requires tls_certificate and tls_key.")
             return None
         if not config.tls_certificate or not config.tls_key:
-            raise Refusal("tls_certificate and tls_key must be set together.")
+            raise CommandError("tls_certificate and tls_key must be set together.")
         return cls(config)
 
     def doorway(self, door: str) -> ssl.SSLContext:
@@ -119,7 +119,7 @@ class Tls:
         self._seen = self._stamp()
         try:
             self._contexts = self._read()
-        except Refusal as refusal:
+        except CommandError as refusal:
             _log.warning("the changed TLS certificate is invalid; the previous one stays in use", reason=str(refusal))
         else:
             _log.info("the TLS certificate was reloaded", certificate=str(self._certificate))
@@ -152,7 +152,7 @@ class Tls:
         try:
             context.load_cert_chain(self._certificate, self._key, password=_no_password)
         except (ssl.SSLError, OSError, ValueError) as error:
-            raise Refusal(
+            raise CommandError(
                 f"tls_certificate {self._certificate} and tls_key {self._key} cannot be used "
                 f"({_why(error)}): give a PEM chain and its unencrypted PEM key."
             ) from error
@@ -161,7 +161,7 @@ class Tls:
             try:
                 context.load_verify_locations(self._client_ca)
             except (ssl.SSLError, OSError) as error:
-                raise Refusal(
+                raise CommandError(
                     f"tls_client_ca {self._client_ca} cannot be used ({_why(error)}): give PEM certificates of the "
                     "authorities that sign client certificates."
                 ) from error
@@ -179,7 +179,7 @@ def _readable(path: Path, name: str) -> None:
         with path.open("rb"):
             return
     except OSError as error:
-        raise Refusal(
+        raise CommandError(
             f"{name} is {path}, which cannot be read ({error.strerror}): correct the path or its permissions."
         ) from error
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from redis.asyncio import Redis
 
 from bench.processes import BenchFailed, cpu_s
-from redis_ledger.app.embedded_redis.server import Embedded
+from redis_ledger.app.embedded_redis.server import EmbeddedServer
 
 OURS = ("cmdstat_info", "cmdstat_hello", "cmdstat_client|setinfo")
 
@@ -37,7 +37,7 @@ class Counts:
     """Of the Redis that is embedded with the data in `home`."""
 
     def __init__(self, home: Path, redis_pid: int) -> None:
-        self._client = Redis.from_url(Embedded(home / "data", "process", {}).url, protocol=2)
+        self._client = Redis.from_url(EmbeddedServer(home / "data", "process", {}).url, protocol=2)
         self._pid = redis_pid
         self._before: Mapping[str, int] = {}
         self._began_s = self._began_cpu_s = 0.0

@@ -113,7 +113,7 @@ async def brokers(broker: Broker) -> None:
         facts = f'{{"node":{n + 10},"http":"http://10.0.0.{n}:8080","kafka":"10.0.0.{n}:9092","listeners":{{}}}}'
         await command("HSET", k.addresses, f"b{n}", facts, key=k.state)
         await command("ZADD", k.brokers, 4_000_000_000_000, f"b{n}", key=k.state)
-    await broker.live_brokers.beat()
+    await broker.live_brokers.send_heartbeat()
     await broker.quotas._copied.write(broker.quotas._key, {f"User:{n}": "{}" for n in range(10_000)})
     await broker.scram_credentials.add("ada", "correct horse battery staple")
 

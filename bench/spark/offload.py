@@ -22,7 +22,7 @@ from bench.lab import Lab
 from bench.processes import BenchFailed, RunningBroker
 from bench.spark.engine import Costs, Engine
 from bench.spark.reading import DURABILITY, TOPIC, megabytes, note_shares, timed
-from redis_ledger.app.embedded_redis.server import Embedded
+from redis_ledger.app.embedded_redis.server import EmbeddedServer
 from redis_ledger.client import AsyncClient
 from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.records.batch import split
@@ -33,7 +33,7 @@ CONSUMED_S_MAX = 60.0  # what has come until then tells as much
 
 
 async def measure(
-    labs: Mapping[str, Lab], served: RunningBroker, engine: Engine, url: str, records: int, held: Embedded
+    labs: Mapping[str, Lab], served: RunningBroker, engine: Engine, url: str, records: int, held: EmbeddedServer
 ) -> None:
     costs = Costs(engine, served)
     await _offload(labs["offload"], engine, costs, url, records, held)
@@ -41,7 +41,7 @@ async def measure(
     await timed(labs["spark_read"], "offloaded", engine, costs, records, {"url": url, "topic": TOPIC}, goal=None)
 
 
-async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: int, held: Embedded) -> None:
+async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: int, held: EmbeddedServer) -> None:
     async with AsyncClient(url) as client:
         payload = sum(state.bytes for state in (await client.topics.describe(TOPIC)).partition_states)
         before = await used_memory(held)
@@ -67,7 +67,7 @@ def _all_of(partitions: Sequence[OffloadedPartition], records: int) -> int:
     return sum(segment.bytes for segment in segments)
 
 
-async def used_memory(held: Embedded) -> int:
+async def used_memory(held: EmbeddedServer) -> int:
     """Of Redis, in bytes."""
     answer: bytes = await ask_once(parse_url(held.url).seeds[0], (b"INFO", b"memory"), timeout_s=5)
     rows = answer.decode().splitlines()
@@ -105,6 +105,6 @@ async def _read(link: Connection, partition: int, end: int, until_s: float) -> i
     return at
 
 
-def embedded(home: Path) -> Embedded:
+def embedded(home: Path) -> EmbeddedServer:
     """The Redis of a broker with this home, to be asked beside it."""
-    return Embedded.attach(home / "data", DURABILITY, os.environ)
+    return EmbeddedServer.attach(home / "data", DURABILITY, os.environ)

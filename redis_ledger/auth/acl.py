@@ -24,7 +24,7 @@ from redis_ledger.errors import InvalidRequest
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
-TOLD_MAX = 20
+AUDITED_MAX = 20
 MEMORY_MAX = 65_536  # answers remembered until the rules change
 
 
@@ -189,15 +189,15 @@ def said(rule: Rule) -> str:
     return f"{rule.effect.name} {rule.principal} {rule.operation.name} on {rule.resource.name} {name}{host}"
 
 
-def told(rules: Sequence[Rule]) -> str:
+def audit_summary(rules: Sequence[Rule]) -> str:
     """Rules in the audit: "1 rule of User:ada", "3 rules of User:ada, User:eve", "no rules"."""
     principals = ", ".join(dict.fromkeys(rule.principal for rule in rules))
     return f"{len(rules)} rule{'' if len(rules) == 1 else 's'} of {principals}" if rules else "no rules"
 
 
 def facts(rules: Sequence[Rule]) -> dict[str, list[str]]:
-    """What the audit keeps of them: the first TOLD_MAX."""
-    return {"acls": [said(rule) for rule in rules[:TOLD_MAX]]}
+    """What the audit keeps of them: the first AUDITED_MAX."""
+    return {"acls": [said(rule) for rule in rules[:AUDITED_MAX]]}
 
 
 def flaw(rule: Rule) -> str | None:
@@ -209,7 +209,7 @@ def flaw(rule: Rule) -> str | None:
     for text in (rule.principal, rule.host, rule.name):
         if not 1 <= len(text) <= NAME_CHARACTERS_MAX or not text.isprintable():
             return f"Principal, host and name have 1 to {NAME_CHARACTERS_MAX} printable characters."
-    if rule.host != ANY_HOST and rule.host != _as_told(rule.host):
+    if rule.host != ANY_HOST and rule.host != _normalized_host(rule.host):
         return f"The host {rule.host[:80]!r} is no address of a connection; give one, as in 10.0.0.1, or *."
     if rule.operation not in OPERATIONS_OF[rule.resource]:
         possible = ", ".join(sorted(op.name for op in OPERATIONS_OF[rule.resource]))
@@ -219,7 +219,7 @@ def flaw(rule: Rule) -> str | None:
     return None
 
 
-def _as_told(host: str) -> str | None:
+def _normalized_host(host: str) -> str | None:
     """An address as `host_of` has it; None for what is none.  No name is looked up."""
     try:
         return host_of(str(ipaddress.ip_address(host)))

@@ -159,7 +159,7 @@ class Maintenance:
     # -- brokers and catalog -----------------------------------------------------------------------------------------
 
     async def heartbeat(self) -> None:
-        k, now = self._keys, await self._live_brokers.beat()
+        k, now = self._keys, await self._live_brokers.send_heartbeat()
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
         await self._delayed.heartbeat(self._live_brokers.live)
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)

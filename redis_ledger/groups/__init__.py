@@ -1,1 +1,1 @@
-"""Who reads what: consumer groups, as the broker that owns them keeps them in memory."""
+"""Consumer groups in the memory of the broker that owns them."""

@@ -1,11 +1,11 @@
-"""Who should read what: the assignors a broker runs for consumer groups.  Pure functions, the same result everywhere.
+"""Server-side assignors of consumer groups.  Pure, deterministic functions.
 
-    uniform   every member the same number of partitions, give or take one, and as few as possible change hands
-    range     of every topic each member takes one run of neighbours, so that equal topics are cut in equal places
+    uniform   equal numbers of partitions per member (differences of at most one), with few moves
+    range     a contiguous range of each topic per member, so that topics with equal counts are co-partitioned
 
-    uniform   keep what is held ──▶ give out what is free ──▶ even out
-                                                              members of equal topics: exactly, as few moves as can be
-                                                              others: topic by topic, from who has most to who has least
+    uniform   keep current partitions ──▶ assign free ones ──▶ even out
+              members with equal topics: exactly, with minimum moves
+              others: topic by topic, from the largest to the smallest member
 
 Source: KIP-848 "server-side assignors"; KIP-54 and KIP-341 for what sticky means.
 """
@@ -19,11 +19,11 @@ from typing import NamedTuple, TypeAlias
 
 TopicId: TypeAlias = bytes
 Slice: TypeAlias = tuple[TopicId, int]  # a partition, by its topic's id
-ROUNDS_MAX = 16  # of evening out unequal members; every round roughly halves what is left to do
+ROUNDS_MAX = 16  # of evening out unequal members; every round roughly halves the difference
 
 
 class Subscriber(NamedTuple):
-    """What an assignor knows of a member.  held: what it was to read until now."""
+    """A member as input of an assignor.  held: its previous target assignment."""
 
     topics: frozenset[TopicId]
     held: frozenset[Slice] = frozenset()
@@ -31,12 +31,12 @@ class Subscriber(NamedTuple):
 
 
 Members: TypeAlias = Mapping[str, Subscriber]
-Partitions: TypeAlias = Mapping[TopicId, int]  # topic → how many it has
+Partitions: TypeAlias = Mapping[TopicId, int]  # topic → number of partitions
 Assigned: TypeAlias = dict[str, frozenset[Slice]]
 
 
 def uniform(members: Members, partitions: Partitions) -> Assigned:
-    """Cost: O(p + m log m) where all have the same topics, else up to ROUNDS_MAX times O(p log m + topics times m)."""
+    """Cost: O(p + m log m) if all have the same topics, else up to ROUNDS_MAX times O(p log m + topics times m)."""
     held, free = _keep(members, partitions)
     alike: dict[frozenset[TopicId], list[str]] = defaultdict(list)
     for name in sorted(members):
@@ -51,7 +51,7 @@ def uniform(members: Members, partitions: Partitions) -> Assigned:
 
 
 def range_(members: Members, partitions: Partitions) -> Assigned:
-    """Members with an instance id come first, by that id: who comes back under another member id keeps its place."""
+    """Static members come first, ordered by instance id, so that they keep their range under a new member id."""
     order = sorted(
         members, key=lambda name: (members[name].instance_id is None, members[name].instance_id or name, name)
     )
@@ -96,9 +96,9 @@ def _keep(members: Members, partitions: Partitions) -> tuple[_Held, list[Slice]]
 
 
 def _level(names: Sequence[str], held: _Held, free: Iterable[Slice]) -> None:
-    """Deals out `free` and what some have too many of, among members of the same topics.
+    """Distributes `free` and surplus partitions among members of the same topics.
 
-    Where the numbers do not come out even, who holds most keeps one more than the others: nothing moves that need not.
+    If the count is not divisible, the members with most partitions keep the extra ones, which minimizes moves.
     """
     spare = list(free)
     least, extra = divmod(sum(len(held[name]) for name in names) + len(spare), len(names))
@@ -106,11 +106,11 @@ def _level(names: Sequence[str], held: _Held, free: Iterable[Slice]) -> None:
     quota = {name: least + (place < extra) for place, name in enumerate(by_size)}
     for name in names:
         if len(held[name]) > quota[name]:
-            kept = sorted(held[name], key=lambda one: (one[1], one[0]))  # so that it gives up some of every topic
+            kept = sorted(held[name], key=lambda one: (one[1], one[0]))  # so that it gives up partitions of all topics
             spare += kept[quota[name] :]
             held[name] = set(kept[: quota[name]])
     hungry = deque(name for name in names if len(held[name]) < quota[name])
-    for one in sorted(spare):  # neighbours go to different members
+    for one in sorted(spare):  # adjacent partitions go to different members
         name = hungry.popleft()
         held[name].add(one)
         if len(held[name]) < quota[name]:
@@ -141,7 +141,7 @@ def _readers(members: Members) -> dict[TopicId, list[str]]:
 
 
 def _even_out(members: Members, held: _Held) -> None:
-    """Moves partitions while that makes two members' numbers more alike; ends because their squares' sum falls."""
+    """Moves partitions while that reduces differences; terminates because the sum of squares decreases."""
     readers = _readers(members)
     held_of: dict[TopicId, dict[str, list[Slice]]] = defaultdict(lambda: defaultdict(list))
     for name, slices in held.items():
@@ -153,7 +153,7 @@ def _even_out(members: Members, held: _Held) -> None:
 
 
 def _even_out_topic(names: Sequence[str], holders: dict[str, list[Slice]], held: _Held) -> int:
-    """How many partitions of this topic changed hands."""
+    """Evens out one topic; returns the number of moves."""
     most = [(-len(held[name]), name) for name, slices in holders.items() if slices]
     least = [(len(held[name]), name) for name in names]
     heapify(most)
@@ -161,7 +161,7 @@ def _even_out_topic(names: Sequence[str], holders: dict[str, list[Slice]], held:
     moved = 0
     while most:
         if -most[0][0] != len(held[most[0][1]]) or not holders[most[0][1]]:
-            heappop(most)  # of before a move
+            heappop(most)  # counts before a move
         elif least[0][0] != len(held[least[0][1]]):
             heappop(least)
         elif -most[0][0] - least[0][0] < 2:

@@ -1,11 +1,11 @@
-"""The members of one classic group: who they are, what they speak, and who of them waits for an answer.
+"""The members of a classic group, their protocols and their waiting requests.
 
-    joins      who waits for the next generation         syncs      who waits for an assignment
-    pending    ids that were given and not used yet      unsynced   who has not asked for its assignment yet
-    statics    group.instance.id → member, of members that may come back without their id (KIP-345)
+    joins      requests that wait for the next generation   syncs      requests that wait for an assignment
+    pending    assigned member ids that are not used yet    unsynced   members that have not sent SyncGroup
+    statics    group.instance.id → static member (KIP-345)
 
-It keeps the books and knows neither states nor generations: `classic.py` decides, this carries out.  What every change
-touches is counted along (who supports which protocol, bytes), so that in a group of ten thousand a call costs the same.
+It has no states and generations: `classic.py` decides, this class executes.  Counts (support of protocols, bytes) are
+updated with every change, so that the cost of a call does not depend on the size of the group.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from math import inf
 from typing import Any
 
 from redis_ledger.errors import FencedInstance, LedgerError, RebalanceInProgress, UnknownMember
-from redis_ledger.groups.member import OVERHEAD_BYTES, DescribedMember, Join, JoinedMember, Member, Tell
+from redis_ledger.groups.member import OVERHEAD_BYTES, DescribedMember, Join, JoinedMember, Member, Reply
 
 
 class ClassicMembers:
-    """leader: the id of the member that assigns, "" when there is none.  size: bytes that all of this costs.
-    changed: ids of members whose rows have to be stored; one that has not been told a generation has no row."""
+    """leader: the id of the leader; "" if there is none.  size: memory in bytes.  changed: ids of members whose rows
+    must be stored; a member without a generation has no row.
+    """
 
     def __init__(self) -> None:
-        self.members: dict[str, Member] = {}  # in the order they came
-        self.pending: dict[str, float] = {}  # id → when it is forgotten
+        self.members: dict[str, Member] = {}  # in the order of joining
+        self.pending: dict[str, float] = {}  # id → expiry
         self.joins: dict[str, Any] = {}  # id → ticket
         self.syncs: dict[str, Any] = {}
         self.unsynced: set[str] = set()
@@ -40,7 +41,7 @@ class ClassicMembers:
 
     @property
     def rebalance_ms(self) -> int:
-        """How long the slowest member may take to join again."""
+        """The maximum rebalance timeout of the members."""
         return max((member.rebalance_ms for member in self.members.values()), default=0)
 
     @property
@@ -49,11 +50,13 @@ class ClassicMembers:
         return min(min(sessions, default=inf), min(self.pending.values(), default=inf))
 
     def find(self, member_id: str, instance_id: str | None) -> Member:
-        """Raises UnknownMember, and FencedInstance when the instance is another member by now."""
+        """Raises UnknownMember, and FencedInstance if another member has the instance id."""
         if instance_id is not None:
             known = self._statics.get(instance_id)
             if known is not None and known != member_id:
-                raise FencedInstance(f"Another member joined as {instance_id!r}.", member_id=member_id)
+                raise FencedInstance(
+                    f"Another member joined with the instance id {instance_id!r}.", member_id=member_id
+                )
             if known is None:
                 raise UnknownMember(f"The group has no member with the instance id {instance_id!r}.")
         member = self.members.get(member_id)
@@ -67,11 +70,11 @@ class ClassicMembers:
     def waits(self, member: Member) -> bool:
         return member.id in self.joins or member.id in self.syncs
 
-    def wait(self, waits: dict[str, Any], member_id: str, ticket: Any) -> list[Tell]:
-        """waits: joins or syncs.  If the member waits there already, that connection is gone, or will be."""
+    def wait(self, waits: dict[str, Any], member_id: str, ticket: Any) -> list[Reply]:
+        """waits: joins or syncs.  Replaces an earlier waiting request of the member."""
         before, waits[member_id] = waits.get(member_id), ticket
-        again = RebalanceInProgress("The member has asked again on another connection.", member_id=member_id)
-        return [] if before is None else [Tell(before, again)]
+        again = RebalanceInProgress("The member has repeated the request on another connection.", member_id=member_id)
+        return [] if before is None else [Reply(before, again)]
 
     def withdraw(self, member_id: str, ticket: Any) -> Member | None:
         """Removes a waiting request.  Returns its member, or None if the member does not wait with this ticket."""
@@ -85,8 +88,8 @@ class ClassicMembers:
         return self.members[member_id]
 
     def has_room_for(self, member_id: str, most: int, is_joining: bool) -> bool:
-        """is_joining: only who has joined counts then, so that of a group that is too large the last ones are left out.
-        Ids that were given count where one more is asked for."""
+        """is_joining: count only joined members, so that the last ones to join an oversized group are rejected.
+        Pending ids count if a new id is requested."""
         came = self.joins if is_joining else self.members
         is_known = member_id in self.members or member_id in self.pending
         return member_id in came or len(came) + (0 if is_known else len(self.pending)) < most
@@ -97,13 +100,14 @@ class ClassicMembers:
         return not member_count or any(self._supported[name] == member_count for name in join.protocols)
 
     def choose_leader(self) -> None:
-        """One of those that have joined, at least one; the leader so far if it has."""
+        """Chooses the current leader if it has joined, else another joined member; at least one has joined."""
         if self.leader not in self.joins:
             self.leader = next(member_id for member_id in self.members if member_id in self.joins)
 
     def elect(self) -> str:
-        """The protocol with the most votes: each member votes for its favourite of those that all have.  Of equals the
-        one that an earlier member voted for."""
+        """The protocol with the most votes: each member votes for its first protocol that all support.  Ties are
+        decided by the order of the members.
+        """
         member_count = len(self.members)
         votes: dict[str, int] = {}
         for member in self.members.values():
@@ -112,7 +116,7 @@ class ClassicMembers:
         return max(votes, key=lambda name: votes[name])
 
     def expect(self, member_id: str, until: float) -> None:
-        """This id was given; who has it will come again."""
+        """Stores a member id that was assigned and not used yet."""
         self.pending[member_id] = until
         self.size += OVERHEAD_BYTES
 
@@ -126,8 +130,8 @@ class ClassicMembers:
             self._statics[member.instance_id] = member.id
         self.leader = self.leader or member.id
 
-    def remove(self, member_id: str) -> list[Tell]:
-        """A member, or an id that was given; if it waits it is told UnknownMember.  Its successor leads."""
+    def remove(self, member_id: str) -> list[Reply]:
+        """Removes a member or a pending id; its waiting requests fail with UnknownMember.  Chooses a new leader."""
         if self.pending.pop(member_id, None) is not None:
             self.size -= OVERHEAD_BYTES
         member = self.members.pop(member_id, None)
@@ -141,28 +145,28 @@ class ClassicMembers:
             del self._statics[member.instance_id]
         if self.leader == member_id:
             self.leader = next(iter(self.members), "")
-        gone = UnknownMember(f"Member {member_id!r} is not in the group any more; join again.", member_id="")
+        gone = UnknownMember(f"Member {member_id!r} is no longer in the group; join again.", member_id="")
         return self._answer_all_of(member_id, gone)
 
     def confirm(self) -> None:
-        """A generation begins: the rows of new members are stored from now on."""
+        """A generation begins: rows of new members are stored from now on."""
         for member in self.members.values():
             if member.is_new:
                 member.is_new = False
                 self.changed.add(member.id)
 
-    def remove_absent(self) -> list[Tell]:
-        """Removes the dynamic members that have not joined.  Static ones may come back until their sessions end."""
+    def remove_absent(self) -> list[Reply]:
+        """Removes dynamic members that have not joined.  Static members stay until their sessions expire."""
         absent = [m.id for m in self.members.values() if m.id not in self.joins and m.instance_id is None]
         return [tell for member_id in absent for tell in self.remove(member_id)]
 
     def forget_pending(self, now: float) -> None:
-        """Removes the ids that were given and not used in time."""
+        """Removes expired pending ids."""
         for member_id in [member_id for member_id, until in self.pending.items() if until <= now]:
             self.remove(member_id)
 
     def change(self, member: Member, join: Join) -> None:
-        """What a member says of itself when it joins again."""
+        """Updates a member that rejoins."""
         self.changed.add(member.id)
         self.size += join.size - member.size + len(member.assignment)
         self._supported.subtract(member.protocols.keys())
@@ -175,9 +179,9 @@ class ClassicMembers:
         self.size += len(assignment) - len(member.assignment)
         member.assignment = assignment
 
-    def succeed(self, old: Member, join: Join, now: float) -> tuple[Member, list[Tell]]:
-        """A static member that came back without its id gets a new one and everything else of its own: its place in
-        the order, its assignment, the lead.  Requests that wait under the old id are fenced."""
+    def succeed(self, old: Member, join: Join, now: float) -> tuple[Member, list[Reply]]:
+        """Gives a static member that rejoins a new id; it keeps its position, assignment and leadership.  Requests that
+        wait with the old id are fenced."""
         member = Member(
             join.new_id, old.instance_id, join.client_id, join.client_host, join.session_ms, join.rebalance_ms,
             old.protocols, now + join.session_ms, old.assignment, is_new=False,
@@ -192,7 +196,7 @@ class ClassicMembers:
             self.unsynced.add(member.id)
         self.changed.add(old.id)
         self.change(member, join)
-        fenced = FencedInstance(f"Another member joined as {old.instance_id!r}.", member_id=old.id)
+        fenced = FencedInstance(f"Another member joined with the instance id {old.instance_id!r}.", member_id=old.id)
         return member, self._answer_all_of(old.id, fenced)
 
     def put_off(self, ms: float) -> None:
@@ -205,7 +209,7 @@ class ClassicMembers:
         return [JoinedMember(m.id, m.instance_id, m.protocols[protocol]) for m in self.members.values()]
 
     def described(self, protocol: str) -> list[DescribedMember]:
-        """protocol "": without what members sent and were given."""
+        """protocol "": without metadata and assignments."""
         return [
             DescribedMember(
                 m.id, m.instance_id, m.client_id, m.client_host,
@@ -214,8 +218,8 @@ class ClassicMembers:
             for m in self.members.values()
         ]  # fmt: skip
 
-    def answer_all(self, error: LedgerError) -> list[Tell]:
+    def answer_all(self, error: LedgerError) -> list[Reply]:
         return [tell for member_id in list(self.members) for tell in self._answer_all_of(member_id, error)]
 
-    def _answer_all_of(self, member_id: str, error: LedgerError) -> list[Tell]:
-        return [Tell(waits.pop(member_id), error) for waits in (self.joins, self.syncs) if member_id in waits]
+    def _answer_all_of(self, member_id: str, error: LedgerError) -> list[Reply]:
+        return [Reply(waits.pop(member_id), error) for waits in (self.joins, self.syncs) if member_id in waits]

@@ -1,8 +1,8 @@
-"""The members of a classic group as they are stored, and a group that goes on from them.
+"""Encodes the members of a classic group for storage, and restores a group from them.
 
     Head, Roster ──changes_of──▶ membership, rows ──Redis──▶ resume ──▶ Head, Roster
 
-Every member gets a full session again, because its heartbeats went to a broker that is gone.
+Every member gets a new session, because its heartbeats went to a dead broker.
 Source: proto/redis_ledger/v1/group.proto; Kafka's GroupMetadataManager.
 """
 
@@ -23,7 +23,8 @@ _log = get()
 
 
 class Head(NamedTuple):
-    """What is stored of a group besides its members.  is_stable: all have an assignment, or there are none."""
+    """The stored state of a group besides its members.  is_stable: all members have an assignment, or there are
+    none."""
 
     generation: int
     is_stable: bool
@@ -40,11 +41,11 @@ class Head(NamedTuple):
 
 
 def changes_of(head: Head, roster: ClassicMembers, *, is_whole: bool) -> Changes:
-    """What has changed in the roster since the last call.  is_whole: everything is stored, changed or not."""
-    told = {member_id: one for member_id, one in roster.members.items() if not one.is_new}
-    ids, roster.changed = told.keys() if is_whole else roster.changed, set()
-    rows = {member_id: _encode(told[member_id]) if member_id in told else b"" for member_id in ids}
-    return Changes(head.generation, head.encode(), rows, len(told), is_whole)
+    """The changes of the roster since the last call.  is_whole: store all members, changed or not."""
+    stored = {member_id: one for member_id, one in roster.members.items() if not one.is_new}
+    ids, roster.changed = stored.keys() if is_whole else roster.changed, set()
+    rows = {member_id: _encode(stored[member_id]) if member_id in stored else b"" for member_id in ids}
+    return Changes(head.generation, head.encode(), rows, len(stored), is_whole)
 
 
 def _encode(member: Member) -> bytes:
@@ -62,14 +63,14 @@ def _encode(member: Member) -> bytes:
 def resume(
     name: str, generation: int, protocol_type: str, membership: bytes, rows: Mapping[str, bytes], now: float
 ) -> tuple[Head, ClassicMembers]:
-    """The group as it was stored.  Without members if they cannot be read: then they join again."""
+    """The stored group.  Without members if they cannot be decoded: they rejoin then."""
     roster, stored, members = ClassicMembers(), pb.ClassicGroup(), []
     try:
         stored = pb.ClassicGroup.FromString(membership)
         if stored.version == VERSION:
             members = [_decode(member_id, rows[member_id], now) for member_id in sorted(rows)]
     except DecodeError as error:
-        _log.error("the stored members of a consumer group cannot be read; they join again", group=name,
+        _log.error("the stored members of a consumer group cannot be decoded; they must rejoin", group=name,
                    error=str(error))  # fmt: skip
     if not members:
         return Head(generation, True, protocol_type, "", ""), roster

@@ -1,16 +1,15 @@
-"""One group of the consumer protocol (KIP-848): who is in it, what each is to read, and how each gets there.
+"""A group of the consumer protocol (KIP-848): members, target assignments, and reconciliation.
 
-    heartbeat ──▶ is it known, may it, what has it changed?
-                    │ the group is behind: a member came, left or resubscribed, or topics changed
-                    ├──▶ it wants a generation; heartbeats wait ──begin──▶ the assignor gives every member a target
-                    └──▶ the member takes a step towards its target, and is told
+    heartbeat ──▶ validate; update the member
+                    │ the target is outdated: a member joined, left or resubscribed, or topics changed
+                    ├──▶ request a generation; heartbeats wait ──begin──▶ the assignor computes the targets
+                    └──▶ the member takes a step towards its target; the answer has the assignment
 
-    Empty      Assigning            Reconciling                  Stable
-    no member  needs a new target   a member is not there yet    all have their target
+    Empty      Assigning              Reconciling                          Stable
+    no member  requires a new target  a member has not reached its target  all have their target
 
-A pure state machine like the classic group, and driven like it: no clock, no futures, no Redis; times in ms.  What is
-called generation there is the group's epoch here: it has to be stored before any member learns it.  A member's epoch
-is that of the target it has reached.  Source: KIP-848; KIP-345 (static members).
+A pure state machine like the classic group; times in ms.  `generation` is the group epoch, which is stored before it is
+sent.  A member's epoch is that of the target that it has reached.  Source: KIP-848; KIP-345 (static members).
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ from redis_ledger.groups.consumer_member import (
     LEAVE,
     LEAVE_FOR_A_WHILE,
     Consumer,
+    ConsumerGroupState,
     DescribedConsumer,
     DescribedConsumers,
     Heartbeat,
     HeartbeatResult,
-    State,
 )
 from redis_ledger.groups.consumer_rows import MEMBERSHIP, encode_member
-from redis_ledger.groups.member import OVERHEAD_BYTES, Changes, Tell
+from redis_ledger.groups.member import OVERHEAD_BYTES, Changes, Reply
 from redis_ledger.groups.patterns import Pattern
 from redis_ledger.groups.reconcile import NOTHING, MemberAssignment, Phase, step
-from redis_ledger.groups.subscribed_topics import NO_INTERESTS, Expressions, Topics, Visible, everybody_sees_all
+from redis_ledger.groups.subscribed_topics import NO_INTERESTS, Expressions, Topics, Visible, all_visible
 
 
 class ConsumerGroup:
-    """generation: of the present target.  size: bytes that its members cost.
+    """generation: of the current target.  size: memory of the members in bytes.
 
-    due: when `tick` is needed, at the latest; never too late, sometimes too early.
+    due: latest time of the next `tick`; may be too early.
     """
 
     kind = protocol_type = "consumer"
@@ -64,10 +63,10 @@ class ConsumerGroup:
         *,
         session_ms: int,
         members_max: int,
-        visible: Visible = everybody_sees_all,
+        visible: Visible = all_visible,
         members: Sequence[Consumer] = (),
     ) -> None:
-        """members: as they were stored.  They get a new target, in case something changed while no broker looked."""
+        """members: as stored.  They get a new target, because topics may have changed without a coordinator."""
         self.name, self.generation, self.assignor = name, generation, DEFAULT
         self.members: dict[str, Consumer] = {}
         self.wants_generation = False
@@ -79,24 +78,24 @@ class ConsumerGroup:
         self.expressions = Expressions(visible)
         self._topics = Topics({})
         self._interests = NO_INTERESTS
-        self._is_changed = False  # since the present target was made
+        self._is_changed = False  # since the current target was computed
         self._is_dead = False
-        self._waiting: list[tuple[Any, Heartbeat]] = []  # tickets of heartbeats that the next generation answers
+        self._waiting: list[tuple[Any, Heartbeat]] = []  # tickets of heartbeats that wait for the next generation
         self._stored, self._to_store = generation, set[str]()  # generation; ids of members whose rows have changed
         for member in members:
             self._resume(member)
 
     @property
-    def state(self) -> State:
+    def state(self) -> ConsumerGroupState:
         if self._is_dead:
-            return State.DEAD
+            return ConsumerGroupState.DEAD
         if not self.members:
-            return State.EMPTY
+            return ConsumerGroupState.EMPTY
         if self._is_changed:
-            return State.ASSIGNING
+            return ConsumerGroupState.ASSIGNING
         there = (Phase.STABLE, self.generation)
         is_stable = all((member.at.phase, member.at.epoch) == there for member in self.members.values())
-        return State.STABLE if is_stable else State.RECONCILING
+        return ConsumerGroupState.STABLE if is_stable else ConsumerGroupState.RECONCILING
 
     @property
     def is_empty(self) -> bool:
@@ -106,34 +105,35 @@ class ConsumerGroup:
     def is_idle(self) -> bool:
         return self.is_empty and not self._waiting
 
-    # -- what members ask --------------------------------------------------------------------------------------------
+    # -- requests of members -------------------------------------------------------------------------------------------
 
-    def heartbeat(self, beat: Heartbeat, topics: Topics, ticket: Any, now: float) -> list[Tell]:
-        """Answers with Beaten, at once or when there is a new generation, or with UnknownMember, FencedMember,
-        UnreleasedInstance, FencedInstance, GroupFull, InvalidRegex; what is refused changes nothing.
+    def heartbeat(self, request: Heartbeat, topics: Topics, ticket: Any, now: float) -> list[Reply]:
+        """Answers with HeartbeatResult, immediately or with the next generation, or with UnknownMember, FencedMember,
+        UnreleasedInstance, FencedInstance, GroupFull, InvalidRegex; a rejected heartbeat changes nothing.
 
-        beat: as `check` lets it pass.  topics: the newest there are.
+        request: passed `check`.  topics: the current ones.
         """
         try:
-            if beat.epoch in (LEAVE, LEAVE_FOR_A_WHILE):
-                return [Tell(ticket, self._leave(beat))]
-            self._hear(beat, now)
+            if request.epoch in (LEAVE, LEAVE_FOR_A_WHILE):
+                return [Reply(ticket, self._leave(request))]
+            self._hear(request, now)
         except LedgerError as refusal:
-            return [Tell(ticket, refusal)]
+            return [Reply(ticket, refusal)]
         if not self._is_behind(topics):
-            return [Tell(ticket, self._answer(beat, now))]
-        self._waiting.append((ticket, beat))
+            return [Reply(ticket, self._answer(request, now))]
+        self._waiting.append((ticket, request))
         self.wants_generation = True
         return []
 
     def check_commit(
         self, member_id: str, instance_id: str | None, generation: int, now: float, *, transactional: bool = False
     ) -> int:
-        """The fence an offset commit carries: the epoch it names, or -1 for one from outside while the group is empty.
+        """Returns the fence of an offset commit: its epoch, or -1 for a commit without a member while the group is
+        empty.
 
-        The member may be an epoch ahead of what it knew when it sent the commit.  Of a partition that it still has, the
-        commit counts; of one that another member has fetched since, the fence there refuses it (KIP-1251).
-        transactional: older clients name no member.  Raises UnknownMember, StaleMember.
+        The member may have advanced an epoch since it sent the commit.  The commit is valid for partitions that it
+        still owns; for partitions that another member has fetched since, their fence rejects it (KIP-1251).
+        transactional: older clients send no member.  Raises UnknownMember, StaleMember.
         """
         if generation < 0 and (self.is_empty or (transactional and not member_id and instance_id is None)):
             return -1
@@ -143,7 +143,7 @@ class ConsumerGroup:
         return generation
 
     def check_fetch(self, member_id: str | None, generation: int) -> int:
-        """The fence that fetching offsets raises; -1 for who asks from outside.  Raises UnknownMember, StaleMember."""
+        """Returns the fence that fetching offsets sets; -1 without a member.  Raises UnknownMember, StaleMember."""
         if generation < 0 and not member_id:
             return -1
         member = self._member(member_id or "")
@@ -154,15 +154,15 @@ class ConsumerGroup:
     def describe(self) -> DescribedConsumers:
         members = [
             DescribedConsumer(
-                m.id, m.instance_id, m.rack_id, m.at.epoch, m.client_id, m.client_host, sorted(m.wish.names),
-                m.wish.regex, m.at.assigned, m.target,
+                m.id, m.instance_id, m.rack_id, m.at.epoch, m.client_id, m.client_host, sorted(m.subscription.names),
+                m.subscription.regex, m.at.assigned, m.target,
             )
             for m in self.members.values()
         ]  # fmt: skip
         return DescribedConsumers(self.state.value, self.generation, self.assignor, members)
 
     def take_changes(self, *, everything: bool = False) -> Changes | None:
-        """What has to be stored before anything more is answered; None when nothing has changed."""
+        """The changes to store before further answers; None if there are none."""
         if not self._to_store and self._stored == self.generation and not everything:
             return None
         members = self.members
@@ -171,105 +171,105 @@ class ConsumerGroup:
         self._stored, self._to_store = self.generation, set()
         return Changes(self.generation, MEMBERSHIP, rows, len(members), everything)
 
-    # -- what happens to it ------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------------
 
-    def begin(self, generation: int, now: float) -> list[Tell]:
-        """The generation it asked for is stored: says anew what each member is to read, and answers who waits."""
-        assert self.wants_generation, f"{self.name!r} asked for no generation and was given {generation}"
+    def begin(self, generation: int, now: float) -> list[Reply]:
+        """The requested generation is stored: computes new targets and answers waiting heartbeats."""
+        assert self.wants_generation, f"{self.name!r} has requested no generation but got {generation}"
         assert generation > self.generation, f"{self.name!r}: generation {generation} after {self.generation}"
         self.generation, self.wants_generation, self._is_changed = generation, False, False
         self._retarget()
         waiting, self._waiting = self._waiting, []
-        return [Tell(ticket, self._answer_or_refuse(beat, now)) for ticket, beat in waiting]
+        return [Reply(ticket, self._answer_or_refuse(request, now)) for ticket, request in waiting]
 
-    def tick(self, now: float) -> list[Tell]:
-        """Puts out who has not been heard of, or did not give up in time what it had to."""
-        for _, beat in self._waiting:  # they wait for us, not we for them
-            if beat.member_id in self.members:
-                self.members[beat.member_id].session_until = now + self._session_ms
+    def tick(self, now: float) -> list[Reply]:
+        """Removes members whose session or rebalance timeout has passed."""
+        for _, request in self._waiting:  # waiting members do not send heartbeats
+            if request.member_id in self.members:
+                self.members[request.member_id].session_until = now + self._session_ms
         for member in [member for member in self.members.values() if member.deadline <= now]:
             self._remove(member)
         self.due = min((member.deadline for member in self.members.values()), default=inf)
         return []
 
     def put_off(self, ms: float) -> None:
-        """The broker was held up for so long; it must not take that for silence of members."""
+        """Extends deadlines by the time for which the broker was blocked, because heartbeats were not read."""
         for member in self.members.values():
             member.session_until += ms
             member.revoke_until += ms
         self.due += ms
 
-    def die(self, error: LedgerError) -> list[Tell]:
-        """This broker does not coordinate the group any more; the error answers all that wait."""
+    def die(self, error: LedgerError) -> list[Reply]:
+        """Fails all waiting heartbeats, because this broker no longer coordinates the group."""
         for member in list(self.members.values()):
             self._remove(member)
         waiting, self._waiting = self._waiting, []
         self._is_dead, self.wants_generation, self.due = True, False, inf
-        return [Tell(ticket, error) for ticket, _ in waiting]
+        return [Reply(ticket, error) for ticket, _ in waiting]
 
-    # -- heartbeats --------------------------------------------------------------------------------------------------
+    # -- heartbeats ----------------------------------------------------------------------------------------------------
 
-    def _hear(self, beat: Heartbeat, now: float) -> None:
+    def _hear(self, request: Heartbeat, now: float) -> None:
         if self._is_dead:
             raise NotCoordinator(f"This broker does not coordinate group {self.name!r} any more.")
-        member = self._may_join(beat) if beat.epoch == JOIN else self._known(beat)
-        if beat.regex and beat.regex not in self.expressions:
-            self.expressions.keep(Pattern(beat.regex), beat.tried)
-        # Nothing is refused from here on.
-        if beat.epoch == JOIN:
-            member = self._join(member, beat)
-        assert member is not None, beat
+        member = self._may_join(request) if request.epoch == JOIN else self._known(request)
+        if request.regex and request.regex not in self.expressions:
+            self.expressions.keep(Pattern(request.regex), request.tried)
+        # The heartbeat is accepted from here on.
+        if request.epoch == JOIN:
+            member = self._join(member, request)
+        assert member is not None, request
         member.session_until = self._wake(now + self._session_ms)
-        wish, size = member.wish, member.size
-        if member.hear(beat) or beat.epoch == JOIN:
+        subscription, size = member.subscription, member.size
+        if member.hear(request) or request.epoch == JOIN:
             self._to_store.add(member.id)
-        if member.wish != wish:
+        if member.subscription != subscription:
             self.size += member.size - size
             self._is_changed = True
 
-    def _known(self, beat: Heartbeat) -> Consumer:
-        member = self._named(beat)
-        # The answer with the new epoch may have been lost: the member may repeat its request if it owns nothing else.
+    def _known(self, request: Heartbeat) -> Consumer:
+        member = self._named(request)
+        # The response with the new epoch may have been lost: the member may repeat its request if it owns nothing else.
         is_repeat = (
-            beat.epoch == member.epoch_before < member.at.epoch
-            and beat.owned is not None
-            and beat.owned <= member.at.assigned
+            request.epoch == member.epoch_before < member.at.epoch
+            and request.owned is not None
+            and request.owned <= member.at.assigned
         )
-        if beat.epoch != member.at.epoch and not is_repeat:
+        if request.epoch != member.at.epoch and not is_repeat:
             raise FencedMember(
-                f"Member {member.id!r} is in epoch {member.at.epoch}, not {beat.epoch}; "
+                f"Member {member.id!r} is in epoch {member.at.epoch}, not {request.epoch}; "
                 "it has to give up its partitions and join again."
             )
         return member
 
-    def _may_join(self, beat: Heartbeat) -> Consumer | None:
-        """The member as which it goes on: itself, which begins anew, or the static member whose place it takes."""
-        holder = self._instances.get(beat.instance_id) if beat.instance_id is not None else None
-        if holder is not None and holder != beat.member_id:
+    def _may_join(self, request: Heartbeat) -> Consumer | None:
+        """The member of a joining client: itself, if it rejoins, or the static member that it replaces."""
+        holder = self._instances.get(request.instance_id) if request.instance_id is not None else None
+        if holder is not None and holder != request.member_id:
             if self.members[holder].at.epoch != LEAVE_FOR_A_WHILE:
-                raise UnreleasedInstance(f"Instance {beat.instance_id!r} is still in use by member {holder!r}.")
+                raise UnreleasedInstance(f"Instance {request.instance_id!r} is still in use by member {holder!r}.")
             return self.members[holder]
-        member = self.members.get(beat.member_id)
+        member = self.members.get(request.member_id)
         if member is None and len(self.members) >= self._members_max:
             raise GroupFull(f"Group {self.name!r} has {self._members_max} members already.")
         return member
 
-    def _join(self, member: Consumer | None, beat: Heartbeat) -> Consumer:
+    def _join(self, member: Consumer | None, request: Heartbeat) -> Consumer:
         if member is None:
-            member = Consumer(beat.member_id)
+            member = Consumer(request.member_id)
             self.size += member.size
             self.members[member.id] = member
             self._is_changed = True
         elif member.at.epoch == LEAVE_FOR_A_WHILE:
-            self._return(member, beat.member_id)
+            self._return(member, request.member_id)
         else:
             member.epoch_joined = member.at.epoch
-        if beat.instance_id != member.instance_id:
+        if request.instance_id != member.instance_id:
             if member.instance_id is not None:
                 del self._instances[member.instance_id]
-            member.instance_id = beat.instance_id
-        if beat.instance_id is not None:
-            self._instances[beat.instance_id] = member.id
+            member.instance_id = request.instance_id
+        if request.instance_id is not None:
+            self._instances[request.instance_id] = member.id
         return member
 
     def _return(self, member: Consumer, member_id: str) -> None:
@@ -284,60 +284,60 @@ class ConsumerGroup:
             self._owners[one] = member_id
         member.at, member.epoch_before = member.at._replace(epoch=JOIN), JOIN
 
-    def _leave(self, beat: Heartbeat) -> HeartbeatResult:
-        """For a while: a static member's place, and what it has, are kept until its session is over."""
-        member = self._named(beat)
-        if beat.epoch == LEAVE:
+    def _leave(self, request: Heartbeat) -> HeartbeatResult:
+        """Removes a member; a static member that leaves temporarily keeps its assignment until its session expires."""
+        member = self._named(request)
+        if request.epoch == LEAVE:
             self._remove(member)
         else:
             self._stand(member, member.at._replace(epoch=LEAVE_FOR_A_WHILE, revoking=NOTHING))
             member.revoke_until = inf
-        return HeartbeatResult(beat.member_id, beat.epoch)
+        return HeartbeatResult(request.member_id, request.epoch)
 
-    def _answer_or_refuse(self, beat: Heartbeat, now: float) -> HeartbeatResult | LedgerError:
+    def _answer_or_refuse(self, request: Heartbeat, now: float) -> HeartbeatResult | LedgerError:
         try:
-            return self._answer(beat, now)
-        except LedgerError as refusal:  # it has left, or was put out, while it waited
+            return self._answer(request, now)
+        except LedgerError as refusal:  # removed while it waited
             return refusal
 
-    def _answer(self, beat: Heartbeat, now: float) -> HeartbeatResult:
-        member = self._member(beat.member_id)
+    def _answer(self, request: Heartbeat, now: float) -> HeartbeatResult:
+        member = self._member(request.member_id)
         before, owners = member.at, self._owners
         after = step(
-            before, beat.owned, member.target, self.generation, lambda one: owners.get(one, member.id) == member.id
+            before, request.owned, member.target, self.generation, lambda one: owners.get(one, member.id) == member.id
         )
         self._stand(member, after)
         if after.phase is not Phase.UNREVOKED:
             member.revoke_until = inf
         elif after != before:
             member.revoke_until = self._wake(now + member.rebalance_ms)
-        is_news = beat.is_full or after.assigned != before.assigned
+        is_news = request.is_full or after.assigned != before.assigned
         return HeartbeatResult(member.id, after.epoch, after.assigned if is_news else None)
 
-    # -- targets -----------------------------------------------------------------------------------------------------
+    # -- targets -------------------------------------------------------------------------------------------------------
 
     def _is_behind(self, topics: Topics) -> bool:
         if topics is not self._topics:
             self._topics = topics
             if not self._is_changed:
-                found = self.expressions.interests((member.wish for member in self.members.values()), topics)
+                found = self.expressions.interests((member.subscription for member in self.members.values()), topics)
                 self._is_changed = found != self._interests
         return self._is_changed
 
     def _retarget(self) -> None:
         members = self.members
-        self._interests = self.expressions.interests((member.wish for member in members.values()), self._topics)
+        self._interests = self.expressions.interests((member.subscription for member in members.values()), self._topics)
         topics, partitions = self._interests
         votes = Counter(member.assignor for member in members.values() if member.assignor is not None)
         self.assignor = max(votes, key=lambda name: (votes[name], name), default=DEFAULT)
-        subscribers = {m.id: Subscriber(topics[m.wish], m.target, m.instance_id) for m in members.values()}
+        subscribers = {m.id: Subscriber(topics[m.subscription], m.target, m.instance_id) for m in members.values()}
         targets = ASSIGNORS[self.assignor](subscribers, partitions)
         for name, member in members.items():
             if member.target != targets[name]:
                 member.target = targets[name]
                 self._to_store.add(name)
 
-    # -- books -------------------------------------------------------------------------------------------------------
+    # -- helpers -------------------------------------------------------------------------------------------------------
 
     def _member(self, member_id: str) -> Consumer:
         member = self.members.get(member_id)
@@ -345,20 +345,20 @@ class ConsumerGroup:
             raise UnknownMember(f"Group {self.name!r} has no member {member_id[:80]!r}; join it again.")
         return member
 
-    def _named(self, beat: Heartbeat) -> Consumer:
-        """The member that a heartbeat names; with an instance id it is found by that."""
-        if beat.instance_id is None:
-            return self._member(beat.member_id)
-        holder = self._instances.get(beat.instance_id)
+    def _named(self, request: Heartbeat) -> Consumer:
+        """The member of a heartbeat; found by instance id if there is one."""
+        if request.instance_id is None:
+            return self._member(request.member_id)
+        holder = self._instances.get(request.instance_id)
         if holder is None:
-            raise UnknownMember(f"Group {self.name!r} has no instance {beat.instance_id[:80]!r}; join it again.")
-        if holder != beat.member_id:
-            raise FencedInstance(f"Instance {beat.instance_id[:80]!r} is member {holder!r} now.")
+            raise UnknownMember(f"Group {self.name!r} has no instance {request.instance_id[:80]!r}; join it again.")
+        if holder != request.member_id:
+            raise FencedInstance(f"Instance {request.instance_id[:80]!r} is member {holder!r} now.")
         return self.members[holder]
 
     def _stale(self, member: Consumer, epoch: int) -> StaleMember:
         return StaleMember(
-            f"Member {member.id!r} is in epoch {member.at.epoch}, not {epoch}; a heartbeat will tell it."
+            f"Member {member.id!r} is in epoch {member.at.epoch}, not {epoch}; send a heartbeat to get it."
         )
 
     def _stand(self, member: Consumer, at: MemberAssignment) -> None:
@@ -384,8 +384,8 @@ class ConsumerGroup:
         self._owners |= dict.fromkeys(member.at.belongings, member.id)
         if member.instance_id is not None:
             self._instances[member.instance_id] = member.id
-        if member.wish.regex:
-            self.expressions.resume(member.wish.regex)
+        if member.subscription.regex:
+            self.expressions.resume(member.subscription.regex)
 
     def _remove(self, member: Consumer) -> None:
         self._stand(member, MemberAssignment(LEAVE))

@@ -1,4 +1,4 @@
-"""A member of a consumer group (KIP-848): what it says in a heartbeat, what is known of it, and what it is told."""
+"""A member of a consumer group (KIP-848): its heartbeats, its state, and the results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from redis_ledger.errors import InvalidRequest, UnsupportedAssignor
 from redis_ledger.groups.assignors import ASSIGNORS, DEFAULT, Slice
 from redis_ledger.groups.member import OVERHEAD_BYTES
 from redis_ledger.groups.reconcile import NOTHING, MemberAssignment
-from redis_ledger.groups.subscribed_topics import NO_WISH, Wish
+from redis_ledger.groups.subscribed_topics import NO_SUBSCRIPTION, MemberSubscription
 
-JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2  # member epochs that are orders
+JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2  # special member epochs
 NAME_CHARS_MAX = 1_024  # of a member's id, instance or rack
-WISH_CHARS_MAX = 1 << 20  # of all topic names of a member
+TOPIC_NAMES_CHARS_MAX = 1 << 20  # of all topic names of a member
 NEWCOMER = MemberAssignment(JOIN)
 
 
-class State(Enum):
-    """The values are what clients are told."""
+class ConsumerGroupState(Enum):
+    """States with their names in Kafka's protocol."""
 
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
@@ -31,8 +31,10 @@ class State(Enum):
 
 
 class Heartbeat(NamedTuple):
-    """A heartbeat.  None, or -1 for the timeout: as before.  owned: what the member may still be reading.
-    who: sends it.  tried: names that the expression was tried on, and whether they match."""
+    """A heartbeat.  None, or -1 for the timeout: unchanged.  owned: partitions that the member may still be reading.
+
+    who: the principal.  tried: topic names that the regular expression was tried on → whether they match.
+    """
 
     member_id: str
     epoch: int
@@ -50,29 +52,29 @@ class Heartbeat(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """It says all there is to say, so it is told all: a member that missed an answer asks this way."""
+        """A full heartbeat, which gets a full response: sent by a member that missed a response."""
         if self.epoch == JOIN:
             return True
-        return self.rebalance_ms != -1 and self.says_wish and self.owned is not None
+        return self.rebalance_ms != -1 and self.has_subscription and self.owned is not None
 
     @property
-    def says_wish(self) -> bool:
+    def has_subscription(self) -> bool:
         return not (self.names is None and self.regex is None)
 
     @property
     def size(self) -> int:
-        """Bytes it will cost to know this member."""
-        return OVERHEAD_BYTES + self.wish(NO_WISH).size
+        """Memory of the member in bytes."""
+        return OVERHEAD_BYTES + self.subscription(NO_SUBSCRIPTION).size
 
-    def wish(self, before: Wish) -> Wish:
+    def subscription(self, before: MemberSubscription) -> MemberSubscription:
         names = before.names if self.names is None else frozenset(self.names)
         if self.regex is None:
-            return Wish(names, before.regex, before.who)
-        return Wish(names, self.regex, self.who if self.regex else None)
+            return MemberSubscription(names, before.regex, before.who)
+        return MemberSubscription(names, self.regex, self.who if self.regex else None)
 
 
 class HeartbeatResult(NamedTuple):
-    """The answer to a heartbeat.  assigned: what the member may read; None when that is what it was told before."""
+    """The response to a heartbeat.  assigned: the assigned partitions; None if they have not changed."""
 
     member_id: str
     epoch: int
@@ -81,16 +83,16 @@ class HeartbeatResult(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Consumer:
-    """session_until, revoke_until: when it is put out, unless it speaks, or has given up by then what it has to.
+    """session_until: removed without a heartbeat by then.  revoke_until: removed without a complete revocation by then.
 
-    epoch_before: its epoch before that of `at`.  epoch_joined: the first since it joined, or joined again.
+    epoch_before: its previous epoch.  epoch_joined: its first epoch since it (re)joined.
     """
 
     id: str
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_ms: int = -1
-    wish: Wish = NO_WISH
+    subscription: MemberSubscription = NO_SUBSCRIPTION
     assignor: str | None = None
     client_id: str = ""
     client_host: str = ""
@@ -107,21 +109,28 @@ class Consumer:
 
     @property
     def size(self) -> int:
-        """Bytes it costs besides its share of the partitions."""
-        return OVERHEAD_BYTES + self.wish.size
+        """Memory in bytes, without its partitions."""
+        return OVERHEAD_BYTES + self.subscription.size
 
-    def hear(self, beat: Heartbeat) -> bool:
-        """Takes what a heartbeat says of the member; whether anything has changed."""
-        before = (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.wish)
-        self.client_id, self.client_host = beat.client_id, beat.client_host
-        if beat.rack_id is not None:
-            self.rack_id = beat.rack_id
-        if beat.rebalance_ms != -1:
-            self.rebalance_ms = beat.rebalance_ms
-        if beat.assignor is not None:
-            self.assignor = beat.assignor
-        self.wish = beat.wish(self.wish)
-        return before != (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.wish)
+    def hear(self, request: Heartbeat) -> bool:
+        """Updates the member from a heartbeat; returns whether anything has changed."""
+        before = (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.subscription)
+        self.client_id, self.client_host = request.client_id, request.client_host
+        if request.rack_id is not None:
+            self.rack_id = request.rack_id
+        if request.rebalance_ms != -1:
+            self.rebalance_ms = request.rebalance_ms
+        if request.assignor is not None:
+            self.assignor = request.assignor
+        self.subscription = request.subscription(self.subscription)
+        return before != (
+            self.client_id,
+            self.client_host,
+            self.rack_id,
+            self.rebalance_ms,
+            self.assignor,
+            self.subscription,
+        )
 
 
 class DescribedConsumer(NamedTuple):
@@ -138,7 +147,7 @@ class DescribedConsumer(NamedTuple):
 
 
 class DescribedConsumers(NamedTuple):
-    """A group as an administrator sees it."""
+    """The description of a group."""
 
     state: str
     epoch: int
@@ -146,25 +155,29 @@ class DescribedConsumers(NamedTuple):
     members: Sequence[DescribedConsumer] = ()
 
 
-def check(beat: Heartbeat) -> None:
+def check(request: Heartbeat) -> None:
     """Raises InvalidRequest, UnsupportedAssignor."""
-    for what, name in (("member id", beat.member_id), ("instance id", beat.instance_id), ("rack id", beat.rack_id)):
+    for what, name in (
+        ("member id", request.member_id),
+        ("instance id", request.instance_id),
+        ("rack id", request.rack_id),
+    ):
         if name == "" or len(name or "") > NAME_CHARS_MAX:
             raise InvalidRequest(f"The {what} must have 1 to {NAME_CHARS_MAX} characters.")
-    if beat.epoch < LEAVE_FOR_A_WHILE:
-        raise InvalidRequest(f"{beat.epoch} is no member epoch.")
-    if beat.rebalance_ms < -1:
-        raise InvalidRequest(f"{beat.rebalance_ms} is no rebalance timeout.")
-    if beat.epoch == LEAVE_FOR_A_WHILE and beat.instance_id is None:
-        raise InvalidRequest("Only a static member, one with an instance id, can leave for a while.")
-    if beat.names is not None and sum(len(name) + 1 for name in beat.names) > WISH_CHARS_MAX:
-        raise InvalidRequest(f"The topics' names together have more than {WISH_CHARS_MAX} characters.")
-    if beat.epoch == JOIN:
-        if beat.rebalance_ms == -1:
-            raise InvalidRequest("Who joins names its rebalance timeout.")
-        if beat.owned is None or beat.owned:
-            raise InvalidRequest("Who joins owns no partitions, and says so.")
-        if not beat.says_wish:
-            raise InvalidRequest("Who joins names its topics, or an expression for them.")
-    if beat.assignor is not None and beat.assignor not in ASSIGNORS:
-        raise UnsupportedAssignor(f"There is no assignor {beat.assignor[:80]!r}; there are {', '.join(ASSIGNORS)}.")
+    if request.epoch < LEAVE_FOR_A_WHILE:
+        raise InvalidRequest(f"{request.epoch} is not a member epoch.")
+    if request.rebalance_ms < -1:
+        raise InvalidRequest(f"{request.rebalance_ms} is not a rebalance timeout.")
+    if request.epoch == LEAVE_FOR_A_WHILE and request.instance_id is None:
+        raise InvalidRequest("Only a static member, one with an instance id, can leave temporarily.")
+    if request.names is not None and sum(len(name) + 1 for name in request.names) > TOPIC_NAMES_CHARS_MAX:
+        raise InvalidRequest(f"The topic names have more than {TOPIC_NAMES_CHARS_MAX} characters in total.")
+    if request.epoch == JOIN:
+        if request.rebalance_ms == -1:
+            raise InvalidRequest("A joining member must send its rebalance timeout.")
+        if request.owned is None or request.owned:
+            raise InvalidRequest("A joining member must send an empty list of owned partitions.")
+        if not request.has_subscription:
+            raise InvalidRequest("A joining member must send topic names or a regular expression.")
+    if request.assignor is not None and request.assignor not in ASSIGNORS:
+        raise UnsupportedAssignor(f"There is no assignor {request.assignor[:80]!r}; there are {', '.join(ASSIGNORS)}.")

@@ -1,8 +1,7 @@
-"""The members of a consumer group (KIP-848) as they are stored, and back.
+"""Encodes and decodes the stored members of a consumer group (KIP-848).
 
-Every member gets a full session again, because its heartbeats went to a broker that is gone, and one that has to give
-up partitions gets its full rebalance timeout again.
-Source: proto/redis_ledger/v1/group.proto; Kafka's ConsumerGroup*Value records.
+Every member gets a new session, because its heartbeats went to a dead broker, and members that must revoke partitions
+get their full rebalance timeout. Source: proto/redis_ledger/v1/group.proto; Kafka's ConsumerGroup*Value records.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from google.protobuf.message import DecodeError
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer_member import Consumer
 from redis_ledger.groups.reconcile import MemberAssignment, Phase
-from redis_ledger.groups.subscribed_topics import Wish
+from redis_ledger.groups.subscribed_topics import MemberSubscription
 from redis_ledger.proto import group_pb2 as pb
 from redis_ledger.telemetry.logs import get
 
@@ -32,14 +31,14 @@ _log = get()
 
 
 def encode_member(member: Consumer) -> bytes:
-    wish, at = member.wish, member.at
-    sender: Iterable[str] = wish.who if isinstance(wish.who, tuple) else ()
+    subscription, at = member.subscription, member.at
+    sender: Iterable[str] = subscription.who if isinstance(subscription.who, tuple) else ()
     return pb.ConsumerMember(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
         rebalance_ms=member.rebalance_ms,
-        topics=sorted(wish.names),
-        regex=wish.regex,
+        topics=sorted(subscription.names),
+        regex=subscription.regex,
         regex_sender=sender,
         assignor=member.assignor,
         client_id=member.client_id,
@@ -62,7 +61,7 @@ def resume(
     now: float,
     sender: Callable[[tuple[str, ...]], Hashable] = tuple,
 ) -> list[Consumer]:
-    """The stored members, or none if they cannot be read: then they join again.
+    """The stored members, or none if they cannot be decoded: they rejoin then.
 
     sender: makes a wish's `who` of the strings that it was stored as
     """
@@ -71,7 +70,7 @@ def resume(
             return []
         members = [_decode(member_id, rows[member_id], sender) for member_id in sorted(rows)]
     except (DecodeError, KeyError) as error:
-        _log.error("the stored members of a consumer group cannot be read; they join again", group=name,
+        _log.error("the stored members of a consumer group cannot be decoded; they must rejoin", group=name,
                    error=str(error))  # fmt: skip
         return []
     for member in members:
@@ -89,7 +88,7 @@ def _decode(member_id: str, row: bytes, sender: Callable[[tuple[str, ...]], Hash
         instance_id=stored.instance_id if stored.HasField("instance_id") else None,
         rack_id=stored.rack_id if stored.HasField("rack_id") else None,
         rebalance_ms=stored.rebalance_ms,
-        wish=Wish(frozenset(stored.topics), stored.regex, who),
+        subscription=MemberSubscription(frozenset(stored.topics), stored.regex, who),
         assignor=stored.assignor if stored.HasField("assignor") else None,
         client_id=stored.client_id,
         client_host=stored.client_host,

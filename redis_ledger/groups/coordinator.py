@@ -1,16 +1,16 @@
-"""The groups that this broker owns: the part of them that waits, times out and talks to Redis.
+"""The group coordinator: timers, waiting requests and Redis access of the groups that this broker owns.
 
     request ──▶ open: claim it in Redis, ──▶ a state machine (classic.py, consumer.py) ──▶ answers ──▶ clients
                 load its members                │ due          │ wants_generation  │ changes    ▲
                                              a timer ──▶ tick  └─▶ Redis ──▶ begin  └─▶ Redis ──┘
 
-A state machine decides and this does: it keeps one timer for each group, stores generations and members (trying again
-while Redis is away), and turns tickets into answers.  An answer leaves when the changes that it depends on are stored,
-so the next owner has everything that was sent to members.  Every second it reads who owns the groups that it holds,
-and drops those that others have taken over.  While Redis does not answer no timer fires, because heartbeats may wait
-behind requests that need Redis.  An empty group is released after a while.
-A kind of group is a `Group` and a maker; `kinds` has both that there are.
-Source: Kafka's group coordinator; docs/architecture.md.
+The state machines decide, the coordinator executes: it has one timer per group, stores generations and members
+(retrying while Redis is unavailable), and sends the answers of tickets.  An answer is sent after the changes that it
+depends on are stored, so the next owner has everything that was sent to members.  Every second it reads the owners of
+its groups and drops those that other brokers have taken over.  While Redis does not respond no timer fires, because
+heartbeats may wait behind requests that need Redis.  An empty group is released after a while.
+
+`kinds` has a factory for each kind of group.  Source: Kafka's group coordinator; docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ import structlog
 
 from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, LedgerError, NotCoordinator
 from redis_ledger.groups.group import Group, HeldGroup, Maker
-from redis_ledger.groups.member import Changes, Tell
+from redis_ledger.groups.member import Changes, Reply
 from redis_ledger.groups.ownership import Ownership, Summary
 from redis_ledger.telemetry.logs import RateLimitedLog
 
 WATCH_S = 1.0
 TIDY_S = 600.0
-IDLE_MS = 60_000  # an empty group is given up after this
-IDLE_MAX = 100  # at a time
-LATE_MS = 1_000  # a timer that comes later than this says that the broker was held up
-AWAY_MS = 3_000  # without an answer of Redis for so long, no timer fires
+IDLE_MS = 60_000  # an empty group is released after this
+IDLE_MAX = 100  # at once
+LATE_MS = 1_000  # a timer later than this means that the broker was blocked
+AWAY_MS = 3_000  # without a reply of Redis for this time, no timer fires
 PAUSE_S, PAUSE_S_MAX = 0.05, 2.0  # between two attempts to store something
-GROUP_BYTES_MAX = 33_554_432  # what the members of one group may take, in memory and stored
+GROUP_BYTES_MAX = 33_554_432  # limit for the members of one group, in memory and stored
 RELEASE_S_MAX = 3.0
-REMIND_S = 30.0  # of what fails again and again
-BROKEN = "a consumer group is dropped and loaded again"  # so that no member waits for ever after a mistake of ours
+REMIND_S = 30.0  # for repeated failures
+BROKEN = "a consumer group is dropped and loaded again"  # so that members do not wait forever after an internal error
 
 log = structlog.get_logger(__name__)
 
 
 class Coordinator:
-    """size: bytes that all members cost."""
+    """size: memory of all members in bytes."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Coordinator:
         tidy: Callable[[], Awaitable[None]],
         bytes_max: int,
     ) -> None:
-        """give_up: cleans up an empty group in Redis.  tidy: of those that are not in memory."""
+        """give_up: cleans up an empty group in Redis.  tidy: the same for groups that are not in memory."""
         self._ownership, self._kinds, self._bytes_max = ownership, kinds, bytes_max
         self._give_up, self._tidy = give_up, tidy
         self._limited_log = RateLimitedLog(REMIND_S)
@@ -64,7 +64,7 @@ class Coordinator:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._loop = asyncio.get_running_loop()
         self._watching: asyncio.Task[None] | None = None
-        self._answered_ms = self.now()  # when Redis did last
+        self._answered_ms = self.now()  # time of the last reply of Redis
         self.is_closed = False
         self.size = 0
 
@@ -80,10 +80,10 @@ class Coordinator:
         return [held.group for held in self._held.values()]
 
     def check_room(self, name: str, more: int, *, is_known: bool) -> None:
-        """Raises GroupFull.  Known members may use as much again, so that new ones cannot drive them out."""
+        """Raises GroupFull.  Known members have twice the limit, so that new members cannot displace them."""
         times, held = 2 if is_known else 1, self._held.get(name)
         if self.size + more > times * self._bytes_max:
-            raise GroupFull("This broker has no memory for more members of groups.", member_id="")
+            raise GroupFull("This broker has no memory for more group members.", member_id="")
         if held is not None and held.size + more > times * GROUP_BYTES_MAX:
             raise GroupFull(f"The members of group {name!r} take up too much memory.", member_id="")
 
@@ -97,10 +97,10 @@ class Coordinator:
             yield
 
     async def open(self, name: str, kind: str) -> Group:
-        """The group, claimed if need be.  An empty group of another kind becomes one of this kind.
+        """Returns the group, claimed if necessary.  An empty group of another kind is converted.
 
-        Raises NotCoordinator when another broker owns it; while it has members of another kind InconsistentProtocol, or
-        GroupNotFound to those of the newer protocol, as Kafka does.
+        Raises NotCoordinator if another broker owns it; if it has members of another kind InconsistentProtocol, or
+        GroupNotFound for the consumer protocol, as in Kafka.
         """
         held = self._held.get(name)
         if held is not None and held.group.kind == kind:
@@ -112,12 +112,12 @@ class Coordinator:
             if group is not None and group.kind == kind:
                 return group
             if group is not None and not group.is_empty:
-                told = f"Group {name!r} has members of the {group.kind} protocol."
-                raise InconsistentProtocol(told) if kind == "classic" else GroupNotFound(told)
+                answers = f"Group {name!r} has members of the {group.kind} protocol."
+                raise InconsistentProtocol(answers) if kind == "classic" else GroupNotFound(answers)
             if group is not None:
                 if (storing := self._held[name].storing) is not None:
                     await asyncio.wait({storing})
-                self.drop(group, NotCoordinator(f"Group {name!r} becomes one of the {kind} protocol."))
+                self.drop(group, NotCoordinator(f"Group {name!r} is converted to the {kind} protocol."))
             self.check_room(name, 0, is_known=False)
             stored = await self._ownership.claim(name, kind)
             rows = await self._ownership.rows(name) if stored.members else {}
@@ -126,7 +126,7 @@ class Coordinator:
                 raise NotCoordinator("This broker is shutting down.")
             group = self._kinds[stored.kind](name, stored, rows, self.now())
             held = self._held[name] = HeldGroup(group, stored.summary)
-            held.is_lost = group.is_empty and stored.members > 0  # they could not be read
+            held.is_lost = group.is_empty and stored.members > 0  # the members could not be decoded
             self.carry(group, [])
             if self._watching is None:
                 self._answered_ms = self.now()
@@ -136,13 +136,13 @@ class Coordinator:
     async def wait(
         self,
         group: Group,
-        act: Callable[[Any, float], list[Tell]],
-        withdraw: Callable[[Any, float], list[Tell]] | None = None,
+        act: Callable[[Any, float], list[Reply]],
+        withdraw: Callable[[Any, float], list[Reply]] | None = None,
         closing: asyncio.Event | None = None,
     ) -> Any:
-        """Passes a new ticket and the time to act, and returns the group's answer to that ticket; raises an error.
+        """Calls `act` with a new ticket and the time, and returns the group's answer to the ticket or raises its error.
 
-        closing: set when the client is gone; then a ticket that still waits is withdrawn.
+        closing: set when the client disconnects; a waiting ticket is then withdrawn.
         """
         ticket = self._loop.create_future()
         self.carry(group, act(ticket, self.now()))
@@ -155,14 +155,15 @@ class Coordinator:
             raise answer
         return answer
 
-    def carry(self, group: Group, told: list[Tell]) -> None:
-        """Sends the answers once the changes are stored, and starts what the group needs next.  Has to be called after
-        everything that may have changed the group."""
+    def carry(self, group: Group, answers: list[Reply]) -> None:
+        """Sends the answers once the changes are stored, and starts the next timer or store.  Must be called after
+        every call that may have changed the group.
+        """
         held = self._held.get(group.name)
         if held is None or held.group is not group:
-            _send(told)
+            _send(answers)
             return
-        held.unsent += told
+        held.unsent += answers
         if held.storing is None:
             changes = group.take_changes(everything=held.is_lost)
             held.is_lost = False
@@ -179,7 +180,7 @@ class Coordinator:
             self._set_timer(held, group.due)
 
     def drop(self, group: Group, error: LedgerError) -> None:
-        """The group is not this broker's any more, or not as it was; the error answers all that wait."""
+        """Drops the group from memory, because it is lost or outdated; waiting requests fail with the error."""
         held = self._held.get(group.name)
         if held is not None and held.group is group:
             del self._held[group.name]
@@ -188,11 +189,11 @@ class Coordinator:
                 held.timer.cancel()
             if held.storing is not None:
                 held.storing.cancel()
-            _send([Tell(ticket, error) for ticket, _ in held.unsent])
+            _send([Reply(ticket, error) for ticket, _ in held.unsent])
         _send(group.die(error))
 
     async def close(self) -> None:
-        """Gives every group up, so that its members find their next coordinator at once."""
+        """Releases all groups, so that members find their next coordinator immediately."""
         self.is_closed = True
         if self._watching is not None:
             self._watching.cancel()
@@ -204,11 +205,11 @@ class Coordinator:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):  # without Redis they are free as soon as this broker counts as dead
+        with contextlib.suppress(TimeoutError):  # without Redis they are free once this broker is considered dead
             async with asyncio.timeout(RELEASE_S_MAX):
                 await asyncio.gather(*(self._ownership.release(name) for name in names), return_exceptions=True)
 
-    # -- time --------------------------------------------------------------------------------------------------------
+    # -- time ----------------------------------------------------------------------------------------------------------
 
     def _set_timer(self, held: HeldGroup, due: float) -> None:
         if held.timer is not None:
@@ -231,16 +232,16 @@ class Coordinator:
                 self.carry(held.group, held.group.tick(self.now()))
         except Exception:
             log.exception(BROKEN, group=held.group.name)
-            self.drop(held.group, NotCoordinator("The broker made a mistake with this group."))
+            self.drop(held.group, NotCoordinator("Internal error of the group coordinator."))
 
-    # -- members -----------------------------------------------------------------------------------------------------
+    # -- members -------------------------------------------------------------------------------------------------------
 
     async def _store(self, held: HeldGroup, changes: Changes | None) -> None:
-        """Stores the changes, and what has changed in the meantime, and sends the answers that depended on them."""
+        """Stores the changes, including those made meanwhile, and sends the answers that depend on them."""
         group = held.group
         try:
             while changes is not None:
-                ready = len(held.unsent)  # they stay there meanwhile, so that `drop` answers them
+                ready = len(held.unsent)  # they stay there until then, so that `drop` answers them
                 await self._persist(group, changes)
                 held.stored = Summary.of(changes)
                 _send(held.unsent[:ready])
@@ -255,12 +256,12 @@ class Coordinator:
         except Exception:
             log.exception(BROKEN, group=group.name)
             held.storing = None
-            self.drop(group, NotCoordinator("The broker made a mistake with this group."))
+            self.drop(group, NotCoordinator("Internal error of the group coordinator."))
         finally:
             held.storing = None
 
     async def _persist(self, group: Group, changes: Changes) -> None:
-        """Tries until it is stored.  Raises NotCoordinator."""
+        """Retries until it is stored.  Raises NotCoordinator."""
         pause_s = PAUSE_S
         while True:
             try:
@@ -269,16 +270,17 @@ class Coordinator:
                 raise
             except LedgerError as error:
                 self._limited_log.failed(
-                    "members wait for a change of their group to be stored", error, group=group.name
+                    "a change of a consumer group cannot be stored; its members wait", error, group=group.name
                 )
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
-    # -- generations -------------------------------------------------------------------------------------------------
+    # -- generations ---------------------------------------------------------------------------------------------------
 
     async def advance(self, group: Group) -> int:
-        """The next generation, for a group that does not ask for it by `wants_generation`.  Raises NotCoordinator, and
-        the group is dropped, when another broker owns it by now."""
+        """Stores the next generation for a group that has not requested it.  Raises NotCoordinator and drops the group
+        if another broker owns it.
+        """
         try:
             return await self._ownership.advance(group.name, group.kind, group.generation, group.protocol_type)
         except NotCoordinator as error:
@@ -295,7 +297,9 @@ class Coordinator:
                 except NotCoordinator:
                     return
                 except LedgerError as error:
-                    self._limited_log.failed("members wait for a generation to be stored", error, group=group.name)
+                    self._limited_log.failed(
+                        "a generation of a consumer group cannot be stored; its members wait", error, group=group.name
+                    )
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, PAUSE_S_MAX)
                 else:
@@ -303,28 +307,29 @@ class Coordinator:
                         self.carry(group, group.begin(generation, self.now()))
         except Exception:
             log.exception(BROKEN, group=group.name)
-            self.drop(group, NotCoordinator("The broker made a mistake with this group."))
+            self.drop(group, NotCoordinator("Internal error of the group coordinator."))
         finally:
             held.advancing = None
 
-    # -- ownership ---------------------------------------------------------------------------------------------------
+    # -- ownership -----------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
         tidied = self._loop.time()
         while True:
             await asyncio.sleep(WATCH_S)
             try:
-                await self.look_after()
+                await self.check_ownership()
                 self._redis_answered()
                 if self._loop.time() > tidied + TIDY_S:
                     tidied = self._loop.time()
                     await self._tidy()
             except Exception as error:  # noqa: BLE001 - of a mistake of ours the trace is logged
-                self._limited_log.failed("consumer groups cannot be looked after now, trying again", error)
+                self._limited_log.failed("the ownership of consumer groups cannot be checked, retrying", error)
 
-    async def look_after(self) -> None:
-        """Drops groups that others own by now, stores again what Redis has lost, and releases groups that are empty for
-        long.  Cost: one read for each group, pipelined."""
+    async def check_ownership(self) -> None:
+        """Drops groups that other brokers own, restores state that Redis has lost, and releases groups that have been
+        empty for long.  Cost: one pipelined read per group.
+        """
         watched = list(self._held.items())
         owners = await self._ownership.look([name for name, _ in watched])
         for (name, held), stored in zip(watched, owners, strict=True):
@@ -352,11 +357,11 @@ class Coordinator:
         async with self.alone(name):
             group = self.held(name)
             if group is not None and group.is_idle and self._held[name].storing is None:
-                self.drop(group, NotCoordinator(f"Group {name!r} was given up."))
+                self.drop(group, NotCoordinator(f"Group {name!r} was released."))
                 await self._give_up(name)
 
     def _redis_answered(self) -> None:
-        """Puts off all deadlines by the time for which Redis was away."""
+        """Extends all deadlines by the time for which Redis was unavailable."""
         now = self.now()
         away_ms, self._answered_ms = now - self._answered_ms, now
         if away_ms > AWAY_MS:
@@ -373,7 +378,7 @@ async def _first_of(ticket: asyncio.Future[Any], closing: asyncio.Event) -> None
         closed.cancel()
 
 
-def _send(told: list[Tell]) -> None:
-    for ticket, answer in told:
+def _send(answers: list[Reply]) -> None:
+    for ticket, answer in answers:
         if not ticket.done():
             ticket.set_result(answer)

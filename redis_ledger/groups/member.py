@@ -1,8 +1,8 @@
-"""A member of a classic group, what it asks for, and what it is told.
+"""A member of a classic group, its requests and their results.
 
-A JoinGroup or SyncGroup that has to wait is known by its `ticket`, an object of the caller's that the group hands back
-unopened with the answer.  So a group knows nothing of futures or connections, and a test's tickets are numbers.
-Source: KIP-394 (ids before members), KIP-345 (static membership), KIP-814 (skipped assignments).
+A waiting JoinGroup or SyncGroup is identified by its `ticket`, an opaque object of the caller, which the group returns
+with the answer.  So groups do not depend on futures and connections, and tests use numbers as tickets.  Source: KIP-394
+(ids before members), KIP-345 (static membership), KIP-814 (skipped assignments).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from redis_ledger.errors import LedgerError
 
-OVERHEAD_BYTES = 1_024  # what a member costs besides what it sent
+OVERHEAD_BYTES = 1_024  # memory of a member besides its metadata
 
 
-class State(Enum):
-    """The values are what clients are told."""
+class GroupState(Enum):
+    """States with their names in Kafka's protocol."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -28,17 +28,17 @@ class State(Enum):
 
 
 class Limits(NamedTuple):
-    initial_delay_ms: int  # an empty group waits this long for more members, and again whenever one has come
+    initial_delay_ms: int  # an empty group waits this long for more members, again after each new one
     members_max: int
 
 
 class Join(NamedTuple):
     """A JoinGroup.  Times in ms.
 
-    protocols   name → metadata, the member's favourite first
-    new_id      what a member is called that comes without an id
-    is_called   it must come again with that id before it is a member (KIP-394)
-    can_skip    it understands that it leads and need not assign (KIP-814)
+    protocols   name → metadata, in the order of preference
+    new_id      the id for a member without one
+    is_called   the member must join again with that id (KIP-394)
+    can_skip    the client supports a leader that skips the assignment (KIP-814)
     """
 
     member_id: str
@@ -59,7 +59,7 @@ class Join(NamedTuple):
 
 
 class Sync(NamedTuple):
-    """A SyncGroup.  protocol_type, protocol: None where the client does not say.  assignments: the leader's."""
+    """A SyncGroup.  protocol_type, protocol: None if the client does not send them.  assignments: from the leader."""
 
     member_id: str
     instance_id: str | None
@@ -76,7 +76,7 @@ class JoinedMember(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """members: all of them for the leader, who assigns; empty for the others."""
+    """members: all members for the leader; empty for the others."""
 
     member_id: str
     generation: int
@@ -93,17 +93,17 @@ class Synced(NamedTuple):
     assignment: bytes
 
 
-class Tell(NamedTuple):
+class Reply(NamedTuple):
     ticket: Any
     answer: Joined | Synced | LedgerError | Any
 
 
 class Changes(NamedTuple):
-    """What has changed in a group since it was stored last.
+    """Changes of a group since it was last stored.
 
-    rows       member id → its row, empty if the member is not stored any more
-    members    how many members are stored from now on
-    is_whole   no other rows are stored from now on
+    rows       member id → its row; empty: delete the row
+    members    number of stored members after the change
+    is_whole   delete all other rows
     """
 
     generation: int
@@ -115,8 +115,8 @@ class Changes(NamedTuple):
 
 @dataclass(slots=True)
 class Member:
-    """expires: when its session is over.  is_new: it has not been told a generation yet; then it expires even while it
-    waits, for who does not know its own id cannot send heartbeats."""
+    """expires: end of its session.  is_new: it has no generation yet; then it expires even while it waits, because a
+    client without a member id cannot send heartbeats."""
 
     id: str
     instance_id: str | None
@@ -134,7 +134,7 @@ class Member:
         return size_of(self.protocols) + len(self.assignment)
 
     def matches(self, protocols: Mapping[str, bytes]) -> bool:
-        """Nothing has changed that an assignment depends on, and it would vote the same."""
+        """Whether protocols and metadata are unchanged, so that no new assignment is necessary."""
         return list(self.protocols.items()) == list(protocols.items())
 
 
@@ -149,7 +149,7 @@ class DescribedMember(NamedTuple):
 
 @dataclass(slots=True)
 class Described:
-    """A group as an administrator sees it."""
+    """The description of a group."""
 
     state: str
     protocol_type: str = ""

@@ -1,12 +1,12 @@
-"""Who owns a group, and what Redis stores of it: owner, generation and members.
+"""Ownership of groups, and their state in Redis: owner, generation and members.
 
     {group:<name>}:state   owner b1, kind classic, generation 7, type consumer     {catalog}:groups   <name> → classic
                            told 7, membership <protobuf>, members 2, m:<member id> <protobuf>, ...
 
-A broker claims a group when the first member comes to it, and stays its owner until it gives it up or dies.  The claim
-of a living broker holds; that of a dead one may be taken over by naming it.  Generations and members are stored against
-the claim, so a broker that was silent for too long cannot change them after its successor has claimed the group.
-Source: lua/group; Kafka has a partition leader instead, and records in a log.
+A broker claims a group when the first member joins, and owns it until it releases it or dies.  The claim of a live
+broker is exclusive; that of a dead broker may be taken over by naming it.  Generations and members are stored
+conditionally on the claim, so a broker that was considered dead cannot change them after another broker has claimed the
+group.  Source: lua/group; Kafka has a partition leader instead, and records in a log.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ ADVANCE = Script.load("group/advance")
 RELEASE = Script.load("group/release")
 DELETE = Script.load("group/delete")
 STORE = Script.load("group/store")
-ROW = b"m:"  # begins the field of a member
-ATTEMPTS = 4  # of a claim; each loses to another broker that has died since
-UNDER_WAY_MAX = 1_000  # reads that wait for Redis together
+ROW = b"m:"  # prefix of a member's field
+ATTEMPTS = 4  # attempts of a claim; each fails only because another owner has died
+UNDER_WAY_MAX = 1_000  # reads per pipeline
 
 
 class Brokers(Protocol):
-    """What has to be known of brokers here: broker/cluster/live_brokers.py."""
+    """The interface of broker/cluster/live_brokers.py that ownership uses."""
 
     @property
     def name(self) -> str: ...
     def is_live(self, name: str) -> bool: ...
-    async def beat(self) -> int: ...
+    async def send_heartbeat(self) -> int: ...
 
 
 class Summary(NamedTuple):
-    """What is stored of members, besides their rows.
+    """The stored state of a group besides its member rows.
 
-    told         the last generation that members were told; -1 if nothing is stored
-    membership   what is stored of the group besides its members
-    members      how many members are stored
+    announced    the last generation that was sent to members (field `told`); -1: none
+    membership   the group's protobuf
+    members      number of stored members
     """
 
-    told: int = -1
+    announced: int = -1
     membership: bytes = b""
     members: int = 0
 
@@ -60,8 +60,8 @@ class Summary(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """kind "": no member has ever joined.  owner "": no owner.  generation: the last one that members were told, or
-    that was begun by a release that stores no members; -1 if there was none."""
+    """kind "": no member has ever joined.  owner "": no owner.  generation: the last one that was sent to members, or
+    begun by a release that stores no members; -1: none."""
 
     kind: str
     owner: str
@@ -80,39 +80,38 @@ class Ownership:
         self._catalog = CatalogKeys(store.prefix)
 
     async def claim(self, group: str, kind: str, generation: int = 0) -> Stored:
-        """This broker is the owner from now on.  Raises NotCoordinator when another one is, and lives.
+        """Makes this broker the owner.  Raises NotCoordinator if a live broker owns the group.
 
-        generation: the last one that is known here; generations go on from there if Redis knows less.
-
-        Cost: two round trips; two more when an owner has died, for what this broker believes of others may be a second
-        old, and one that has just come must not be taken for dead.
+        generation: the last one known to this broker; it continues from there if the stored one is lower.
+        Cost: two round trips; two more if an owner has died, because the cached list of live brokers may be a second
+        old and a new broker must not be considered dead.
         """
         key, me, dead = self._state(group), self._brokers.name, ""
         for _ in range(ATTEMPTS):
             status, *rest = await self._store.call(CLAIM, (key,), (me, dead, kind, generation))
             if status == Status.OK:
-                last, protocol_type, kept, told, membership, members = rest
+                last, protocol_type, kept, announced, membership, members = rest
                 k = self._catalog.groups
                 await self._store.write_allow_oom("HSET", k, encode_name(group), kept)
                 stored = Stored(kept.decode(), me, int(last), protocol_type.decode())
-                return _with_members(stored, told, membership, int(members))
+                return _with_members(stored, announced, membership, int(members))
             dead = rest[0].decode()
             if not self._brokers.is_live(dead):
-                await self._brokers.beat()
+                await self._brokers.send_heartbeat()
             if self._brokers.is_live(dead):
                 break
         raise NotCoordinator(f"Group {group!r} is coordinated by {dead}.")
 
     async def renew(self, group: str, kind: str, generation: int) -> None:
-        """Handles a lost claim: Redis has no owner for a group of this broker, perhaps after a failover.
+        """Renews a lost claim: Redis has no owner for a group of this broker, perhaps after a failover.
 
-        Raises NotCoordinator when others have owned it meanwhile, and begun generations of their own.
+        Raises NotCoordinator if another broker has begun a generation since.
         """
         if (await self.claim(group, kind, generation)).generation > generation:
-            raise NotCoordinator(f"Group {group!r} was taken over, and given up.")
+            raise NotCoordinator(f"Group {group!r} was taken over and released.")
 
     async def advance(self, group: str, kind: str, generation: int, protocol_type: str) -> int:
-        """The generation that follows.  Raises NotCoordinator when this broker is not the owner any more."""
+        """Stores and returns the next generation.  Raises NotCoordinator if this broker is no longer the owner."""
         args, answer = (self._brokers.name, generation, protocol_type), b""
         for _ in range(ATTEMPTS):
             status, answer = await self._store.call(ADVANCE, (self._state(group),), args)
@@ -124,14 +123,14 @@ class Ownership:
         raise NotCoordinator(f"Group {group!r} was taken over by {answer.decode()}.")
 
     async def rows(self, group: str) -> dict[str, bytes]:
-        """The stored members, by id; another owner may change them.  Cost: a read of the whole group."""
+        """The stored member rows by id.  Cost: reads the whole group."""
         key = self._state(group)
         row = await self._store.command("HGETALL", key, key=key)
         pairs = zip(row[::2], row[1::2], strict=True)
         return {name.removeprefix(ROW).decode(): value for name, value in pairs if name.startswith(ROW)}
 
     async def store(self, group: str, kind: str, changes: Changes) -> None:
-        """Raises NotCoordinator when this broker is not the owner any more."""
+        """Raises NotCoordinator if this broker is no longer the owner."""
         rows = [part for row in changes.rows.items() for part in row]
         args = (
             self._brokers.name, changes.generation, changes.membership, changes.members, int(changes.is_whole),
@@ -152,7 +151,7 @@ class Ownership:
         await self._store.call(RELEASE, (self._state(group),), (self._brokers.name,))
 
     async def delete(self, group: str) -> None:
-        """The group's offsets have to be gone.  Raises NotCoordinator."""
+        """Deletes a group; its offsets must already be deleted.  Raises NotCoordinator."""
         status, *rest = await self._store.call(DELETE, (self._state(group),), (self._brokers.name,))
         if status != Status.OK:
             raise NotCoordinator(f"Group {group!r} was taken over by {rest[0].decode()}.")
@@ -163,11 +162,11 @@ class Ownership:
         return stored.owner == self._brokers.name
 
     def is_elsewhere(self, stored: Stored) -> bool:
-        """Whether another broker owns the group, and lives as far as is known here."""
+        """Whether another broker owns the group and is live according to this broker."""
         return stored.owner not in ("", self._brokers.name) and self._brokers.is_live(stored.owner)
 
     async def look(self, groups: Sequence[str]) -> list[Stored]:
-        """Cost: one round trip for every thousand."""
+        """Reads the state of groups.  Cost: one round trip per thousand groups."""
         found: list[Stored] = []
         for at in range(0, len(groups), UNDER_WAY_MAX):
             found += await asyncio.gather(*(self._look(group) for group in groups[at : at + UNDER_WAY_MAX]))
@@ -176,18 +175,21 @@ class Ownership:
     async def _look(self, group: str) -> Stored:
         key = self._state(group)
         fields = ("kind", "owner", "type", "generation", "told", "membership", "members")
-        *texts, generation, told, membership, members = await self._store.command("HMGET", key, *fields, key=key)
+        *texts, generation, announced, membership, members = await self._store.command("HMGET", key, *fields, key=key)
         kind, owner, protocol_type = ((text or b"").decode() for text in texts)
         stored = Stored(kind, owner, int(generation or -1), protocol_type)
-        return _with_members(stored, told or b"", membership or b"", int(members or 0))
+        return _with_members(stored, announced or b"", membership or b"", int(members or 0))
 
     def _state(self, group: str) -> bytes:
         return GroupKeys(self._store.prefix, group).state
 
 
-def _with_members(stored: Stored, told: bytes, membership: bytes, members: int) -> Stored:
-    """A broker stores a generation first and its members next, so the members may be one generation behind.  They are
-    ignored if they are further behind: a broker of a release that stores no members has owned the group since."""
-    if not told or stored.generation > int(told) + 1:
+def _with_members(stored: Stored, announced: bytes, membership: bytes, members: int) -> Stored:
+    """Adds the stored members unless they are outdated.
+
+    A broker stores a generation before its members, so they may be one generation behind.  If they are further behind,
+    a broker of a release that stores no members has owned the group since, and they are ignored.
+    """
+    if not announced or stored.generation > int(announced) + 1:
         return stored
-    return stored._replace(generation=int(told), summary=Summary(int(told), membership, members))
+    return stored._replace(generation=int(announced), summary=Summary(int(announced), membership, members))

@@ -1,10 +1,10 @@
-"""Regular expressions over names, by RE2: the engine that Kafka uses for them, too.
+"""Regular expressions for topic names, with RE2 as in Kafka.
 
     orders-.*   ──compile──▶  program of at most PROGRAM_MAX instructions  ──▶  does the whole name match?
 
-A client chooses the expression, so an engine that backtracks would let it stop the broker.  RE2 takes time linear in
-the name and the program, and its memory has a limit.  It works without Python's lock, so `find` may run in a thread.
-Source: KIP-848; RE2's syntax page.
+Clients choose the expression, so with a backtracking engine they could block the broker.  RE2's time is linear in the
+name and the program, and its memory is limited.  It releases the GIL, so `find` may run in a thread.  Source: KIP-848;
+RE2's syntax page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import re2
 from redis_ledger.errors import InvalidRegex
 
 PATTERN_CHARS_MAX = 2_000
-PROGRAM_MAX = 2_000  # instructions: what a character of a name costs at most, about 10 ns each
-MEMORY_BYTES_MAX = 4 << 20  # of one expression; with less of it RE2 goes on, and slowly
-COMPILED_MAX = 16  # kept at once, of all groups; another is compiled again when a name is tried
-FOREIGN = "\x00"  # for a character beyond Latin-1: no name has either
+PROGRAM_MAX = 2_000  # instructions: the maximum cost of a character, about 10 ns each
+MEMORY_BYTES_MAX = 4 << 20  # of one expression; with less, RE2 works but slowly
+COMPILED_MAX = 16  # cached expressions of all groups; others are compiled again on use
+FOREIGN = "\x00"  # replaces characters beyond Latin-1; topic names contain neither
 
 
 @lru_cache(maxsize=COMPILED_MAX)
@@ -37,19 +37,19 @@ def _compiled(text: str) -> Any:
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise InvalidRegex(f"The expression {text[:80]!r} cannot be read: {said[:200]}.") from None
+        raise InvalidRegex(f"The expression {text[:80]!r} is invalid: {said[:200]}.") from None
     finally:
-        re2.purge()  # its own cache would keep 128 of them
+        re2.purge()  # its own cache would store 128 of them
     if compiled.programsize > PROGRAM_MAX:
         raise InvalidRegex(
-            f"The expression {text[:80]!r} comes to {compiled.programsize} instructions; at most {PROGRAM_MAX} are "
+            f"The expression {text[:80]!r} compiles to {compiled.programsize} instructions; at most {PROGRAM_MAX} are "
             "allowed. Use fewer or smaller repetitions."
         )
     return compiled
 
 
 class Pattern:
-    """An expression that can be matched.  Raises InvalidRegex if it is none, or too large."""
+    """A compiled expression.  Raises InvalidRegex if it is invalid or too large."""
 
     def __init__(self, text: str) -> None:
         if len(text) > PATTERN_CHARS_MAX:
@@ -67,8 +67,10 @@ class Pattern:
 
 
 class Resolver:
-    """What an expression matches; a name is tried once while it exists.  pattern: None for one that matches nothing.
-    tried: what is known already."""
+    """Caches which names an expression matches.  pattern: None for an expression that matches nothing.
+
+    tried: the results so far.
+    """
 
     def __init__(self, pattern: Pattern | None, tried: Mapping[str, bool] | None = None) -> None:
         self._pattern = pattern
@@ -84,6 +86,6 @@ class Resolver:
         return self._tried.get(name) is False
 
     def forget(self, names: Mapping[str, object]) -> None:
-        """Forgets what is not among the names any more."""
+        """Forgets results for names that no longer exist."""
         if len(self._tried) > len(names):
             self._tried = {name: found for name, found in self._tried.items() if name in names}

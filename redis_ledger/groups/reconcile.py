@@ -1,13 +1,14 @@
-"""Bringing one member from what it has to what it is to have: give up first, then receive (KIP-848).
+"""Reconciliation of a member with its target assignment: first revoke, then assign (KIP-848).
 
                  ┌──────────────── nothing more to wait for ────────────────┐
                  ▼                                                          │
-    STABLE ──new target──▶ UNREVOKED ──gave them up──▶ UNRELEASED ──others gave theirs up
+    STABLE ──new target──▶ UNREVOKED ──revoked──▶ UNRELEASED ──others revoked
                            still owns what it lost     waits for partitions that others still own
                            stays in its epoch          is in the target's epoch
 
-A partition belongs to a member from when it is assigned until the member says that it owns it no more.  Only then is it
-free for another: nothing is ever read by two.  Source: KIP-848 "Reconciliation of the group".
+A partition belongs to a member from its assignment until the member reports that it no longer owns it.  Only then it
+may be assigned to another member, so no partition is read by two members.  Source: KIP-848 "Reconciliation of the
+group".
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Phase(Enum):
 
 
 class MemberAssignment(NamedTuple):
-    """Where a member stands.  assigned: what it may read; revoking: what it must give up, and may still be reading."""
+    """The current assignment of a member.  revoking: partitions that it must revoke and may still be reading."""
 
     epoch: int
     phase: Phase = Phase.STABLE
@@ -48,10 +49,10 @@ def step(
     target_epoch: int,
     is_free: Callable[[Slice], bool],
 ) -> MemberAssignment:
-    """As far as the member can go now.
+    """Advances the member as far as possible.
 
-    owned    what the member says it owns; None when it does not say: then nothing has been given up
-    is_free  whether no other member owns the partition
+    owned    the partitions that the member reports; None if not reported: nothing has been revoked
+    is_free  whether no other member owns a partition
     """
     epoch = at.epoch
     match at.phase:

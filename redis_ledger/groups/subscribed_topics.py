@@ -1,9 +1,9 @@
-"""Which topics the members of a group are interested in, and how many partitions these have.
+"""The topics to which the members of a group are subscribed, and their partition counts.
 
-    names, expression  ──topics that exist──▶  topic ids   (equal for members with equal wishes: one object)
+    names, expression  ──topics that exist──▶  topic ids   (one object for members with equal subscriptions)
                                                topic id → partitions
 
-When either changes, by a member or by the catalog, the group needs a new target.
+If either changes, through a member or the catalog, the group needs a new target.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redis_ledger.errors import InvalidRegex
 from redis_ledger.groups.assignors import TopicId
 from redis_ledger.groups.patterns import Pattern, Resolver
 
-STRING_BYTES = 64  # what a string costs besides its characters
+STRING_BYTES = 64  # memory of a string besides its characters
 
 
 class TopicFacts(NamedTuple):
@@ -24,7 +24,7 @@ class TopicFacts(NamedTuple):
 
 
 class Topics:
-    """The topics that exist, as of one look at the catalog.  A changed catalog is another object."""
+    """A snapshot of the existing topics; a changed catalog has another one."""
 
     __slots__ = ("by_name", "names")
 
@@ -36,13 +36,13 @@ class Topics:
 Visible = Callable[[Hashable, str], bool]
 
 
-def everybody_sees_all(who: Hashable, topic: str) -> bool:
+def all_visible(who: Hashable, topic: str) -> bool:
     return True
 
 
-class Wish(NamedTuple):
-    """What a member subscribes to: topics by name and, if `regex` is not empty, by expression, which finds only
-    topics that `who` may see: the one who said it."""
+class MemberSubscription(NamedTuple):
+    """The subscription of a member: topic names and, if `regex` is not empty, a regular expression, which matches only
+    topics that the principal `who` may describe."""
 
     names: frozenset[str]
     regex: str = ""
@@ -53,13 +53,13 @@ class Wish(NamedTuple):
         return sum(map(len, self.names)) + STRING_BYTES * len(self.names) + len(self.regex)
 
 
-NO_WISH = Wish(frozenset())
+NO_SUBSCRIPTION = MemberSubscription(frozenset())
 
 
 class SubscribedTopics(NamedTuple):
-    """Equal when nothing has changed that an assignment depends on."""
+    """The resolved subscriptions of a group; equal if no new assignment is necessary."""
 
-    topics: dict[Wish, frozenset[TopicId]]
+    topics: dict[MemberSubscription, frozenset[TopicId]]
     partitions: dict[TopicId, int]
 
 
@@ -69,7 +69,7 @@ NO_INTERESTS = SubscribedTopics({}, {})
 class Expressions:
     """Compiled regular expressions of a group's members.  visible: whether a principal may describe a topic."""
 
-    def __init__(self, visible: Visible = everybody_sees_all) -> None:
+    def __init__(self, visible: Visible = all_visible) -> None:
         self._resolvers: dict[str, Resolver] = {}
         self._visible = visible
 
@@ -77,47 +77,47 @@ class Expressions:
         return regex in self._resolvers
 
     def keep(self, pattern: Pattern, tried: Mapping[str, bool]) -> None:
-        """tried: names that it has been tried on."""
+        """tried: results for names that it has been tried on."""
         self._resolvers[pattern.text] = Resolver(pattern, tried)
 
     def resume(self, regex: str) -> None:
-        """Of a stored member.  A refused expression matches nothing, and the member stays in the group."""
+        """Restores the expression of a stored member.  An invalid expression matches nothing; the member stays."""
         try:
             self._resolvers[regex] = Resolver(Pattern(regex))
         except InvalidRegex:
             self._resolvers[regex] = Resolver(None)
 
     def untried(self, regex: str, who: Hashable, topics: Topics) -> list[str]:
-        """The names that a new expression is to be tried on: only topics that `who` may see."""
+        """The names that a new expression must be tried on: only topics that `who` may describe."""
         return [] if regex in self._resolvers else [name for name in topics.by_name if self._visible(who, name)]
 
-    def interests(self, wishes: Iterable[Wish], topics: Topics) -> SubscribedTopics:
+    def interests(self, subscriptions: Iterable[MemberSubscription], topics: Topics) -> SubscribedTopics:
         """Returns the resolved subscriptions; expressions without a member are dropped."""
-        of_wish: dict[Wish, frozenset[TopicId]] = {}
+        of_wish: dict[MemberSubscription, frozenset[TopicId]] = {}
         same: dict[frozenset[TopicId], frozenset[TopicId]] = {}
         partitions: dict[TopicId, int] = {}
         used = set[str]()
-        for wish in wishes:
-            if wish in of_wish:
+        for subscription in subscriptions:
+            if subscription in of_wish:
                 continue
-            names: Collection[str] = wish.names
-            if wish.regex:
-                names = wish.names | self._matching(wish, topics)
-                used.add(wish.regex)
+            names: Collection[str] = subscription.names
+            if subscription.regex:
+                names = subscription.names | self._matching(subscription, topics)
+                used.add(subscription.regex)
             facts = [topics.by_name[name] for name in names if name in topics.by_name]
             ids = frozenset(fact.id for fact in facts)
-            of_wish[wish] = same.setdefault(ids, ids)
+            of_wish[subscription] = same.setdefault(ids, ids)
             partitions.update(facts)
         self._resolvers = {regex: self._resolvers[regex] for regex in used}
         for resolver in self._resolvers.values():
             resolver.forget(topics.by_name)
         return SubscribedTopics(of_wish, partitions)
 
-    def _matching(self, wish: Wish, topics: Topics) -> frozenset[str]:
-        """Visibility first: what a member may not see costs no match, and what did not match costs no look."""
-        resolver, sees = self._resolvers[wish.regex], self._visible
+    def _matching(self, subscription: MemberSubscription, topics: Topics) -> frozenset[str]:
+        """Checks visibility before a first match, and the cached match before visibility."""
+        resolver, sees = self._resolvers[subscription.regex], self._visible
         return frozenset(
             name
             for name in topics.by_name
-            if not resolver.is_known_not_to_match(name) and sees(wish.who, name) and resolver.matches(name)
+            if not resolver.is_known_not_to_match(name) and sees(subscription.who, name) and resolver.matches(name)
         )

@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-async def few_at_once(
+async def gather_bounded(
     act: Callable[[Item], Awaitable[Result]], items: Iterable[Item], at_once: int = 16
 ) -> list[Result]:
     """Returns the results in the order of the items; after an exception no further job is started.

@@ -54,7 +54,7 @@ def is_long(answer: Any) -> bool:
     return count > QUICK_ELEMENTS
 
 
-def refusal(header: RequestHeader) -> Any | None:
+def error_response(header: RequestHeader) -> Any | None:
     """The error response for a request with too many elements; None if this version has no error field."""
     api = API_VERSIONS[header.api_key]
     answer = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")

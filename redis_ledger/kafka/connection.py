@@ -188,7 +188,7 @@ class Connection(asyncio.BufferedProtocol):
         """Seconds since `close` was called; 0 if it was not."""
         return now - self._closing_at if self._closing_at else 0.0
 
-    def drop_half(self) -> None:
+    def drop_incomplete(self) -> None:
         """Stops reading and frees the memory of an incomplete frame, before the connection is aborted."""
         self._pause()
         self._cutter.drop()
@@ -370,7 +370,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _refuse_request(self, header: RequestHeader, error: TooManyElements) -> None:
         """Answers with an error.  Raises it if the response has no field for an error."""
-        answer = codec.refusal(header)
+        answer = codec.error_response(header)
         if answer is None:
             raise error
         await self._answered.wait()

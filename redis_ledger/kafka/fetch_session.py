@@ -25,14 +25,14 @@ PARTITIONS_MAX = 10_000  # larger sessions are not stored
 Key = tuple[str, bytes, int]  # topic by name or by id, partition
 
 
-class Rest(NamedTuple):
+class CaughtUp(NamedTuple):
     partition: Partition
     head: PartitionHead
     committed: bool
 
 
 @dataclass(slots=True)
-class Known:
+class SessionPartition:
     """A partition of a session.
 
     asked       its fetch parameters
@@ -40,27 +40,27 @@ class Known:
     rest        the state of the partition if it had no records for the client
     """
 
-    asked: FetchPartition
+    parameters: FetchPartition
     end: int = -1
     start: int = -1
-    rest: Rest | None = None
+    caught_up: CaughtUp | None = None
 
 
 @dataclass(slots=True)
 class FetchSession:
     id: int
     epoch: int = 1
-    partitions: dict[Key, Known] = field(default_factory=dict)
+    partitions: dict[Key, SessionPartition] = field(default_factory=dict)
 
     def apply(self, request: FetchRequest) -> None:
         for topic in request.topics:
-            for asked in topic.partitions:
-                key = (topic.topic, topic.topic_id, asked.partition)
-                known = self.partitions.get(key)
-                if known is None:
-                    self.partitions[key] = Known(asked)
+            for parameters in topic.partitions:
+                key = (topic.topic, topic.topic_id, parameters.partition)
+                partition = self.partitions.get(key)
+                if partition is None:
+                    self.partitions[key] = SessionPartition(parameters)
                 else:
-                    known.asked, known.rest = asked, None
+                    partition.parameters, partition.caught_up = parameters, None
         for gone in request.forgotten_topics_data:
             for number in gone.partitions:
                 self.partitions.pop((gone.topic, gone.topic_id, number), None)
@@ -74,19 +74,19 @@ class FetchSession:
 
     def is_news(self, key: Key, data: PartitionData) -> bool:
         """Whether an incremental response must contain the partition.  Stores the values that are sent."""
-        known = self.partitions[key]
+        partition = self.partitions[key]
         news = bool(data.records) or bool(data.error_code) or data.diverging_epoch is not None
-        news = news or data.high_watermark != known.end or data.log_start_offset != known.start
-        known.end, known.start = data.high_watermark, data.log_start_offset
+        news = news or data.high_watermark != partition.end or data.log_start_offset != partition.start
+        partition.end, partition.start = data.high_watermark, data.log_start_offset
         if data.error_code:  # repeated in every response until the error is over
-            known.end = -1
+            partition.end = -1
         return news
 
     def rotate(self, keys: list[Key]) -> None:
         """Moves returned partitions to the end, so that a small limit starves none."""
         for key in keys:
-            if (known := self.partitions.pop(key, None)) is not None:
-                self.partitions[key] = known
+            if (partition := self.partitions.pop(key, None)) is not None:
+                self.partitions[key] = partition
 
 
 def opened(request: FetchRequest, session: FetchSession | None) -> FetchSession | int | None:

@@ -64,12 +64,12 @@ async def read_commits(
     for topic, name in zip(topics, names, strict=True):
         answer = topic_class(topic.name, topic.topic_id, [])
         commits.topics.append(answer)
-        for asked in topic.partitions:
+        for requested in topic.partitions:
             if pace.is_over:
                 await pace.rest()
-            slot = slot_class(asked.partition_index, NONE)
+            slot = slot_class(requested.partition_index, NONE)
             answer.partitions.append(slot)
-            metadata = asked.committed_metadata or ""
+            metadata = requested.committed_metadata or ""
             if isinstance(name, LedgerError):
                 slot.error_code = coordinator_code(name)
             elif not call.allows(Op.READ, Resource.TOPIC, name):
@@ -78,7 +78,11 @@ async def read_commits(
                 slot.error_code = MetadataTooLarge.kafka_code
             else:
                 entry = OffsetEntry(
-                    name, asked.partition_index, asked.committed_offset, asked.committed_leader_epoch, metadata
+                    name,
+                    requested.partition_index,
+                    requested.committed_offset,
+                    requested.committed_leader_epoch,
+                    metadata,
                 )
                 commits.add(entry, slot)
     return commits

@@ -46,7 +46,7 @@ class OpenConnection(Protocol):
 
     def resume(self) -> None: ...
 
-    def drop_half(self) -> None: ...
+    def drop_incomplete(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -146,7 +146,7 @@ class OpenConnections:
         if slowest is None or slowest.stalled_s(now) < INCOMPLETE_S:
             return False
         self.give_up(slowest, "a Kafka client left a request incomplete while others need its memory")
-        slowest.drop_half()
+        slowest.drop_incomplete()
         return memory.take_request(count)
 
     def close_slow_readers(self, now: float) -> None:

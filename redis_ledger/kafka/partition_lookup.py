@@ -26,10 +26,10 @@ class PartitionLookup:
 
     async def expect(self, names: Iterable[str] = (), ids: Iterable[bytes] = ()) -> PartitionLookup:
         """Prepares lookups of these topics."""
-        wanted, wanted_ids = {name for name in names if self._catalog.known(name) is None}, {id.hex() for id in ids}
-        if len(wanted) + len(wanted_ids) > FEW:
+        requested, wanted_ids = {name for name in names if self._catalog.known(name) is None}, {id.hex() for id in ids}
+        if len(requested) + len(wanted_ids) > FEW:
             with contextlib.suppress(LedgerError):  # `get` then raises the error for each topic
-                self._absent = await self._catalog.absent(wanted, wanted_ids)
+                self._absent = await self._catalog.absent(requested, wanted_ids)
         return self
 
     async def name(self, topic_id: bytes) -> str:

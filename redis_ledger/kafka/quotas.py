@@ -38,17 +38,17 @@ def name_of(principal: str) -> str | None:
     return None if principal == OTHERS else principal.removeprefix("User:")
 
 
-def wanted_of(operations: Sequence[Any]) -> dict[str, int | None]:
+def parse_operations(operations: Sequence[Any]) -> dict[str, int | None]:
     """Raises InvalidRequest."""
-    wanted: dict[str, int | None] = {}
+    requested: dict[str, int | None] = {}
     for each in operations:
         name = KEYS.get(each.key)
         if name is None:
             raise InvalidRequest(f"{each.key[:80]!r} is not a supported quota; use one of {', '.join(KEYS)}.")
         if each.remove:
-            wanted[name] = None
+            requested[name] = None
         elif not 0 < each.value < 2**53:  # false for NaN too
             raise InvalidRequest(f"{each.key}={each.value} is invalid; use a number from 1 up, or remove it.")
         else:
-            wanted[name] = max(int(each.value), 1)
-    return wanted
+            requested[name] = max(int(each.value), 1)
+    return requested

@@ -50,7 +50,7 @@ R = TypeVar("R", bound=Result)
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class LoginCredential:
     """The credential of a login: a SCRAM user, or an API token.  mark: the user's version, as in Users.mark."""
 
     user: str = ""
@@ -74,7 +74,7 @@ class Peer:
     principal: str = ANONYMOUS
     is_authenticated: bool = False
     sasl: object | None = None
-    proof: Proof | None = None
+    credential: LoginCredential | None = None
     until_s: float = math.inf
     is_refused: bool = False  # close the connection after the response
     fetch_session: FetchSession | None = None

@@ -124,7 +124,7 @@ class KafkaServer:
         revoked = await session_revocation.over([each.peer for each in self.connections.all()], self.broker)
         now_s = time.time()
         for each in self.connections.all():
-            if each.peer.proof in revoked or now_s >= each.peer.until_s:
+            if each.peer.credential in revoked or now_s >= each.peer.until_s:
                 _log.warning(
                     "the login of a Kafka client has ended", principal=each.peer.principal, peer=each.peer.host
                 )

@@ -89,7 +89,7 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
         members._name, members.cluster_id = "broker-0", "Zk0pQ1vXQ3mR7n2b"
         return clock.now_ms()
 
-    members.beat, broker.name = beat, "broker-0"
+    members.send_heartbeat, broker.name = beat, "broker-0"
     store: Any = broker.store
     store.node_info = answers([REDIS])
     await beat()

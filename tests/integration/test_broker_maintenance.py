@@ -73,7 +73,7 @@ async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypat
     with redis_server() as server:
         async with two(server.url, prefix, redis_timeout_ms=30_000) as brokers:
             names_expected = {broker.name for broker in brokers}
-            await brokers[0].live_brokers.beat()
+            await brokers[0].live_brokers.send_heartbeat()
             seen = []
             learn = LiveBrokers._learn
 

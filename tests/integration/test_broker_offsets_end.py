@@ -204,7 +204,7 @@ async def test_offsets_are_kept_for_a_week_after_the_last_member_has_left(timed,
         # When it leaves
         await (member.leave() if kind == "classic" else member.send(-1))
         while groups.coordinator.groups:
-            await groups.coordinator.look_after()
+            await groups.coordinator.check_ownership()
     # Then a week begins
     timed.time.now += WEEK_MS - 1
     assert await timed.expire(3) == [0, 0, 0]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from redis_ledger.app.cli.main import app
 from redis_ledger.app.process import broker_process
 from redis_ledger.app.process.addresses import HostPort
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.config import Config
 from tests.support.redis_servers import Server, redis_cluster, redis_server
 
@@ -40,7 +40,7 @@ def serve_says(url: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> lis
         asyncio.run(broker_process.serve(options))
     except Ready:
         return []
-    except Refusal as refusal:
+    except CommandError as refusal:
         lines = str(refusal).splitlines()
         return lines if len(lines) == 1 else [line[5:] for line in lines[1:]]
     raise AssertionError("serve ended")

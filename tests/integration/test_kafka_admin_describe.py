@@ -47,7 +47,7 @@ def broker(cluster) -> Any:
 @pytest.mark.parametrize("version", range(3))
 async def test_the_cluster_is_its_live_brokers(client, broker, redis_url, prefix, version):
     async with one(redis_url, prefix) as other, listening(other) as address:
-        await broker.live_brokers.beat()
+        await broker.live_brokers.send_heartbeat()
         answer = await client.ask(describe_cluster_request.DescribeClusterRequest(), version)
         assert {each.broker_id for each in answer.brokers} == {broker.live_brokers.node_id, other.live_brokers.node_id}
         assert address in {(each.host, each.port) for each in answer.brokers}
@@ -67,7 +67,7 @@ async def test_the_directory_holds_each_partition_at_one_broker(client, broker, 
     await broker.topics.create("orders", 4)
     await broker.records.produce("orders", records("x" * 100, partition=1))
     async with one(redis_url, prefix) as other, listening(other) as address, KafkaClient(address) as second:
-        await broker.live_brokers.beat()
+        await broker.live_brokers.send_heartbeat()
         sizes = {}
         for each in (client, second):
             answer = await each.ask(describe_log_dirs_request.DescribeLogDirsRequest(None), version)

@@ -190,7 +190,7 @@ async def test_a_claim_that_redis_has_lost_costs_the_members_nothing(pair, notic
     await node.broker.store.command("DEL", key, key=key)
     # When the broker notices
     if notices == "by itself":
-        await node.broker.groups.coordinator.look_after()
+        await node.broker.groups.coordinator.check_ownership()
         assert await member.beat() == 0
     # Then it goes on with the generation that its members have
     assert (await member.join(b"changed")).generation_id == 2

@@ -255,7 +255,7 @@ async def test_an_empty_group_is_released_and_without_offsets_removed(node, clie
         return [await store.command("HGETALL", key, key=key) for key in keys]
 
     while groups.coordinator.groups:
-        await groups.coordinator.look_after()
+        await groups.coordinator.check_ownership()
     with_offsets, without = await kept()
     stored = dict(zip(with_offsets[::2], with_offsets[1::2], strict=True))
     assert (stored[b"kind"], stored[b"generation"], stored[b"members"]) == (b"classic", b"2", b"0")

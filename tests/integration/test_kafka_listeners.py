@@ -39,7 +39,7 @@ async def cluster(redis_url: str, prefix: str, *listeners: dict[str, str]) -> As
             broker = await stack.enter_async_context(one(redis_url, prefix, name=f"b{number}"))
             nodes.append(Node(broker, await stack.enter_async_context(listening_at(broker, each))))
         for node in nodes:
-            await node.broker.live_brokers.beat()
+            await node.broker.live_brokers.send_heartbeat()
         yield nodes
 
 
@@ -138,7 +138,7 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
     async with cluster(redis_url, prefix, two, two) as (first, second):
         await first.broker.topics.create("orders", 4)
         await first.broker.live_brokers.leave()
-        await second.broker.live_brokers.beat()
+        await second.broker.live_brokers.send_heartbeat()
         for name in two:
             for node in (first, second):
                 seen = await advertised(node.at[name])
@@ -147,7 +147,7 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
                 for what in ("leaders", "groups", "writers", "topics"):
                     assert seen[what] == {second.at[name]}, what
         await first.broker.live_brokers.hide()
-        await second.broker.live_brokers.beat()
+        await second.broker.live_brokers.send_heartbeat()
         for name in two:
             for node in (first, second):
                 assert (await advertised(node.at[name]))["metadata"] == {second.at[name]}
@@ -156,9 +156,9 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
 async def test_last_draining_broker_is_not_advertised_to_new_clients(redis_url, prefix):
     async with one(redis_url, prefix, name="last") as last, one(redis_url, prefix, name="next") as after:
         async with listening_at(last, {"": ""}):
-            await after.live_brokers.beat()
+            await after.live_brokers.send_heartbeat()
             assert [node.name for node in after.live_brokers.advertised()] == [last.live_brokers.name]
-        await after.live_brokers.beat()
+        await after.live_brokers.send_heartbeat()
         assert list(after.live_brokers.advertised()) == []
 
 
@@ -172,7 +172,7 @@ async def test_restarted_broker_keeps_its_node_id_by_its_first_address(redis_url
         await after.live_brokers.announce({"internal": "a:9092", "external": "a.example:9094"})
         # Then it is the same node to clients, and the only one there
         assert after.live_brokers.node_id == before.node_id
-        await other.live_brokers.beat()
+        await other.live_brokers.send_heartbeat()
         assert [(node.id, node.kafka_host) for node in other.live_brokers.nodes("external")] == [
             (before.node_id, "a.example")
         ]
@@ -185,7 +185,7 @@ async def test_names_that_differ_in_a_digit_fall_to_all_brokers_alike(redis_url,
         others = [LiveBrokers(broker.store, f"b{number}", "") for number in range(brokers)]
         for number, each in enumerate(others):
             await each.announce({"": f"b{number}:9092"})
-        await others[0].beat()
+        await others[0].send_heartbeat()
         fallen = Counter(node.name for n in range(200) if (node := others[0].assigned(f"workers-{n}")))
     assert len(fallen) == brokers
     assert min(fallen.values()) > 200 / brokers / 2

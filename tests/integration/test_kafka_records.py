@@ -304,7 +304,7 @@ async def test_brokers_agree_on_partition_leaders(redis_url, prefix):
             KafkaClient(here) as a,
             KafkaClient(there) as b,
         ):
-            await first.live_brokers.beat()
+            await first.live_brokers.send_heartbeat()
             answers = [await each.ask(MetadataRequest([MetadataRequestTopic(name="wide")]), 12) for each in (a, b)]
             leaders = [[p.leader_id for p in answer.topics[0].partitions] for answer in answers]
             assert leaders[0] == leaders[1]

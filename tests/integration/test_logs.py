@@ -261,7 +261,7 @@ async def test_repeated_failures_of_many_transactions_and_groups_are_logged_rare
 
         # Given overdue transactions that cannot be ended, and owners of groups that cannot be read
         monkeypatch.setattr(broker.coordinators, "expire", refuse)
-        monkeypatch.setattr(broker.groups.coordinator, "look_after", refuse)
+        monkeypatch.setattr(broker.groups.coordinator, "check_ownership", refuse)
         for serial in range(20):
             txn = TxnId(0, serial)
             broker.maintenance._ending[txn] = asyncio.create_task(broker.maintenance._end_overdue(txn))
@@ -269,4 +269,4 @@ async def test_repeated_failures_of_many_transactions_and_groups_are_logged_rare
     # Then each says so once
     said = Counter(line["event"] for line in lines())
     assert said["an overdue transaction could not be ended yet"] == 1
-    assert said["consumer groups cannot be looked after now, trying again"] == 1
+    assert said["the ownership of consumer groups cannot be checked, retrying"] == 1

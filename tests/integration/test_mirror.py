@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from aiokafka.structs import TopicPartition
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.tools.mirror import groups
 from redis_ledger.app.tools.mirror.endpoint import connection
 from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, admin
@@ -192,9 +192,9 @@ async def test_the_older_of_two_mirrors_of_one_name_is_fenced(source, target):
 
 
 async def test_topics_that_cannot_be_mirrored_are_reported(source, target):
-    with pytest.raises(Refusal, match="no topic that matches"):
+    with pytest.raises(CommandError, match="no topic that matches"):
         await Mirror(wanted(source, target, topics="nothing.*")).run()
-    with pytest.raises(Refusal, match="same cluster"):
+    with pytest.raises(CommandError, match="same cluster"):
         await Mirror(wanted(source, source)).run()
 
 
@@ -269,7 +269,7 @@ async def test_a_topic_made_again_at_the_source_is_not_taken_for_the_one_that_wa
     await source.broker.topics.delete("orders")
     await source.broker.topics.create("orders", PARTITIONS)
     await fill(source, 0, 2, transactional=False)
-    with pytest.raises(Refusal, match="created again"):
+    with pytest.raises(CommandError, match="created again"):
         await Mirror(wanted(source, target)).run()
 
 

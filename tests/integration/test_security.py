@@ -288,12 +288,12 @@ async def test_authenticating_broker_reports_unauthenticated_ones(redis_url, pre
     async with one(redis_url, prefix, **ON) as closed:
         # Given brokers that all ask
         async with one(redis_url, prefix, **ON):
-            await closed.live_brokers.beat()
+            await closed.live_brokers.send_heartbeat()
             assert (len(closed.live_brokers.live), closed.live_brokers.unauthenticated) == (2, [])
         # When one comes that does not: a setting was forgotten, or its release had no authentication
         async with one(redis_url, prefix, name="open") as let_in:
-            await closed.live_brokers.beat()
-            await closed.live_brokers.beat()
+            await closed.live_brokers.send_heartbeat()
+            await closed.live_brokers.send_heartbeat()
             # Then who asks says so, once, and counts it
             assert [node.name for node in closed.live_brokers.unauthenticated] == [let_in.name]
             await closed.metrics_collector.show()
@@ -301,7 +301,7 @@ async def test_authenticating_broker_reports_unauthenticated_ones(redis_url, pre
             lines = [line for line in capfd.readouterr().err.splitlines() if "has no authentication" in line]
             assert len(lines) == 1
             assert f'"broker": "{let_in.name}"' in lines[0]
-            await let_in.live_brokers.beat()
+            await let_in.live_brokers.send_heartbeat()
             assert let_in.live_brokers.unauthenticated == []
 
 
@@ -312,6 +312,6 @@ async def test_a_broker_of_a_release_without_authentication_counts_as_unauthenti
         row = '{"node":7,"http":"http://old","kafka":"127.0.0.1:9093"}'
         await broker.store.command("HSET", k.addresses, "old", row, key=k.addresses)
         await broker.store.command("ZADD", k.brokers, 2**52, "old", key=k.brokers)
-        await broker.live_brokers.beat()
+        await broker.live_brokers.send_heartbeat()
         assert [node.name for node in broker.live_brokers.unauthenticated] == ["old"]
         assert [node.id for node in broker.live_brokers.nodes()] == sorted({7, broker.live_brokers.node_id})

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from redis_ledger.app.process.addresses import HostPort, listen, told
+from redis_ledger.app.process.addresses import HostPort, default_advertised, listen
 from tests.integration.test_serve import advertised_address, refusal
 from tests.support.certificates import Authority
 from tests.support.processes import Serve
@@ -49,7 +49,7 @@ def test_a_wildcard_is_advertised_as_a_reachable_address(host: str) -> None:
     bound, address = listen(HostPort(host, 0), "--http")
     with bound:
         bound.setblocking(True)
-        found = told(bound, address)
+        found = default_advertised(bound, address)
         assert found.host not in ("0.0.0.0", "::")
         with socket.create_connection(found, timeout=20):
             bound.accept()[0].close()
@@ -59,7 +59,7 @@ def test_a_wildcard_is_advertised_as_a_reachable_address(host: str) -> None:
 def test_an_address_that_is_no_wildcard_is_advertised_unchanged(host: str) -> None:
     bound, address = listen(HostPort(host, 0), "--http")
     with bound:
-        assert told(bound, address) == address
+        assert default_advertised(bound, address) == address
 
 
 def test_without_a_way_out_a_wildcard_leads_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_without_a_way_out_a_wildcard_leads_to_this_machine(monkeypatch: pytest.
             raise OSError("Network is unreachable")
 
         monkeypatch.setattr(socket.socket, "connect", unreachable)
-        assert told(bound, address) == ("127.0.0.1", address.port)
+        assert default_advertised(bound, address) == ("127.0.0.1", address.port)
 
 
 def test_neither_port_advertises_a_wildcard(serving: Starts, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redis_ledger.app.embedded_redis.binary import bundled
+from redis_ledger.app.embedded_redis.binary import bundled_server
 from redis_ledger.store.checks import Report, UnsuitableRedis, check
 from redis_ledger.store.store import Script, Store
 from tests.support.redis_servers import redis_server
@@ -105,7 +105,7 @@ async def test_a_script_that_redis_does_not_take_is_refused_by_name(monkeypatch)
 
 
 async def test_the_packaged_valkey_passes_and_tells_both_its_versions():
-    async with store_on(server_binary=str(bundled()), **DURABLE) as store:
+    async with store_on(server_binary=str(bundled_server()), **DURABLE) as store:
         (node,) = (await check(store, "disk")).nodes
         assert node.product == "valkey"
         assert node.version == "7.2.4"

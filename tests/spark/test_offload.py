@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import redis
 
-from redis_ledger.app.embedded_redis.server import Embedded
+from redis_ledger.app.embedded_redis.server import EmbeddedServer
 from redis_ledger.spark import offloaded_ranges
 from redis_ledger.spark.pipelines import offload
 from tests.spark.conftest import texts
@@ -35,7 +35,7 @@ def offloaded(spark, url) -> Callable[..., int]:
 @pytest.fixture
 def held_bytes(broker) -> Callable[[str], int]:
     """What Redis holds of a topic."""
-    server = redis.Redis(unix_socket_path=str(Embedded(broker.data_dir, "process", {}).socket))
+    server = redis.Redis(unix_socket_path=str(EmbeddedServer(broker.data_dir, "process", {}).socket))
 
     def held(topic: str) -> int:
         return sum(server.memory_usage(key, samples=0) or 0 for key in server.scan_iter(f"*{{{topic}:*}}*"))

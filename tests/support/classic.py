@@ -15,7 +15,7 @@ from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups.classic import ClassicGroup
 from redis_ledger.groups.classic_members import ClassicMembers
 from redis_ledger.groups.classic_rows import Head, resume
-from redis_ledger.groups.member import Changes, Join, Joined, Limits, State, Sync, Tell
+from redis_ledger.groups.member import Changes, GroupState, Join, Joined, Limits, Reply, Sync
 
 DELAY, SESSION, REBALANCE = 100, 10_000, 30_000
 RANGE = {"range": b"r"}
@@ -103,9 +103,9 @@ class Play:
             self.stored = self.group.generation + 1
             self.hear(self.group.begin(self.stored, self.now))
 
-    def hear(self, replies: list[Tell]) -> None:
+    def hear(self, replies: list[Reply]) -> None:
         """Answers leave when what they depend on is stored."""
-        changes = None if self.group.state is State.DEAD else self.group.take_changes()
+        changes = None if self.group.state is GroupState.DEAD else self.group.take_changes()
         if changes is not None:
             rows = {name: row for name, row in {**self.redis.rows, **changes.rows}.items() if row}
             self.redis = changes._replace(rows=rows)

@@ -107,7 +107,7 @@ async def nodes(*urls: str, prefix: str, **settings: Any) -> AsyncIterator[list[
             stack = await all_of_them.enter_async_context(contextlib.AsyncExitStack())
             made.append(Node(broker, await stack.enter_async_context(listening(broker)), stack))
         for node in made:
-            await node.broker.live_brokers.beat()
+            await node.broker.live_brokers.send_heartbeat()
         yield made
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import httpx
 
-from redis_ledger.app.embedded_redis import binary as server_binary
+from redis_ledger.app.embedded_redis.binary import find_server
 from redis_ledger.app.embedded_redis.probe import is_ready
 from tests.support.reaper import end_server, ends_with_us, server_ends_with_us
 
@@ -131,7 +131,7 @@ class RedisServer:
         self.socket = directory / "s"
         lines = ["port 0", f"unixsocket {self.socket}", f"dir {directory}", 'save ""', *settings]
         (directory / "test.conf").write_text("\n".join(lines) + "\n")
-        binary = server_binary.find(os.environ).path
+        binary = find_server(os.environ).path
         self.process = subprocess.Popen([binary, directory / "test.conf"], stdout=subprocess.DEVNULL)
         ends_with_us(self.process)
         eventually(lambda: is_ready(self.socket))

@@ -20,7 +20,7 @@ from typing import Any
 
 from hiredis import Reader, ReplyError, pack_command
 
-from redis_ledger.app.embedded_redis.binary import find
+from redis_ledger.app.embedded_redis.binary import find_server
 from tests.support.reaper import ends_with_us
 
 READY_S_MAX = 10.0
@@ -28,11 +28,11 @@ READY_S_MAX = 10.0
 
 @functools.cache
 def installed(named: str, path: str) -> str:
-    return str(find({"REDIS_LEDGER_SERVER_BIN": named, "PATH": path}).path)
+    return str(find_server({"REDIS_LEDGER_SERVER_BIN": named, "PATH": path}).path)
 
 
 def binary() -> str:
-    """Raises Refusal when there is none of version 7.0 or later."""
+    """Raises CommandError when there is none of version 7.0 or later."""
     return installed(os.environ.get("REDIS_LEDGER_SERVER_BIN", ""), os.environ.get("PATH", ""))
 
 

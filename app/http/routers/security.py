@@ -17,7 +17,18 @@ from redis_ledger.app.http.request import HttpRequest
 from redis_ledger.app.http.schemas import examples_security as examples
 from redis_ledger.app.http.schemas import security as bodies
 from redis_ledger.auth import tokens
-from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, everything, facts, told
+from redis_ledger.auth.acl import (
+    CLUSTER_NAME,
+    Effect,
+    Filter,
+    Op,
+    Pattern,
+    Resource,
+    Rule,
+    audit_summary,
+    everything,
+    facts,
+)
 from redis_ledger.broker.security.service import Security
 from redis_ledger.errors import InvalidRequest, SecurityDisabled, UnacceptableCredential, UnknownToken, UnknownUser
 
@@ -38,7 +49,7 @@ async def add_acls(request: HttpRequest, body: bodies.AddAcls) -> bodies.AclsAdd
     They take effect on this broker immediately and on the others within two seconds.
     """
     rules = [_rule(each) for each in body.acls]
-    request.target, request.facts = told(rules), facts(rules)
+    request.target, request.facts = audit_summary(rules), facts(rules)
     return bodies.AclsAdded(added=await _security(request).add_rules(rules))
 
 
@@ -57,7 +68,7 @@ async def delete_acls(request: HttpRequest, body: bodies.DeleteAcls) -> bodies.A
     removed = [
         rule for rules in await _security(request).remove_rules([_filter(f) for f in body.filters]) for rule in rules
     ]
-    request.target, request.facts = told(removed), facts(removed)
+    request.target, request.facts = audit_summary(removed), facts(removed)
     return bodies.AclsDeleted(deleted=[_to_body(each) for each in removed])
 
 

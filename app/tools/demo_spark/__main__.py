@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from redis_ledger.app.cli.demo import Shown
+from redis_ledger.app.cli.demo import ProgressBar
 from redis_ledger.app.tools.demo.processes import DemoFailed
 from redis_ledger.app.tools.demo_spark.run import Demo, Outcome, Settings
 
@@ -39,7 +39,7 @@ def main() -> int:
     settings = Settings(given.reports.absolute(), given.records, given.kills, given.sabotage)
     try:
         with Progress(*columns, console=console, disable=given.json) as bars:
-            outcome = asyncio.run(Demo(settings, home, Shown(bars)).run())
+            outcome = asyncio.run(Demo(settings, home, ProgressBar(bars)).run())
     except DemoFailed as failed:
         print(f"demo-spark: {failed}", file=sys.stderr)
         return 1

@@ -17,7 +17,7 @@ JSON_BYTES_MAX = 1 << 20
 START_S_MAX = 180.0  # start of Spark on a busy machine
 
 
-class Speaking(Process):
+class JsonLinesProcess(Process):
     """A process that prints lines of JSON between Spark's output."""
 
     async def lines(self) -> AsyncIterator[dict[str, Any]]:
@@ -60,5 +60,5 @@ def broker(data_dir: Path, offload_home: Path, port: int, logs: Path) -> Process
     return Process("broker", "redis_ledger.app.cli.main", [*arguments, "--exit-with-stdin"], logs)
 
 
-def driver(arguments: Sequence[str], logs: Path) -> Speaking:
-    return Speaking("driver", "redis_ledger.app.tools.demo_spark.driver", arguments, logs)
+def driver(arguments: Sequence[str], logs: Path) -> JsonLinesProcess:
+    return JsonLinesProcess("driver", "redis_ledger.app.tools.demo_spark.driver", arguments, logs)

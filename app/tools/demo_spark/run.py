@@ -20,7 +20,7 @@ from redis_ledger.app.tools.demo.processes import DemoFailed, kill_redis
 from redis_ledger.app.tools.demo.run import Progress, free_port
 from redis_ledger.app.tools.demo.worker import Sabotage
 from redis_ledger.app.tools.demo_spark import hours, plan
-from redis_ledger.app.tools.demo_spark.processes import START_S_MAX, Speaking, broker, driver
+from redis_ledger.app.tools.demo_spark.processes import START_S_MAX, JsonLinesProcess, broker, driver
 from redis_ledger.app.tools.demo_spark.stream_progress import StreamProgress
 
 CHUNKS, CHUNK_MIN = 40, 50  # number of transactions for the flights, and minimum flights of one
@@ -70,7 +70,7 @@ class Demo:
         port = free_port()
         self._url = f"http://127.0.0.1:{port}"
         self._broker = broker(self._data_dir, home / "offloaded", port, self._logs)
-        self._driver: Speaking | None = None
+        self._driver: JsonLinesProcess | None = None
         self._inputs = flights.load(settings.records)
         self._due = list(plan.ALL) if settings.kills else []
         self._kills: Counter[str] = Counter(driver=0, written=0, committed=0, broker=0, redis=0)
@@ -232,7 +232,7 @@ class Demo:
         self._progress.phase("checking every record", 1)
         arguments = ["--url", self._url, "--records", str(len(self._inputs))]
         arguments += ["--parquet", str(self._home / "parquet"), "--lines", str(self._home / "hours.jsonl")]
-        judge = Speaking("check", "redis_ledger.app.tools.demo_spark.check", arguments, self._logs)
+        judge = JsonLinesProcess("check", "redis_ledger.app.tools.demo_spark.check", arguments, self._logs)
         await judge.start()
         verdict = await judge.last_line(START_S_MAX)
         self._progress.done(1)
@@ -242,7 +242,7 @@ class Demo:
         self._progress.phase("offloading, reporting", 1)
         arguments = ["--url", self._url, "--home", str(self._home), "--lines", str(self._home / "hours.jsonl")]
         arguments += ["--parquet", str(self._home / "parquet"), "--folder", str(self._settings.reports)]
-        reporter = Speaking("reports", "redis_ledger.app.tools.demo_spark.reports", arguments, self._logs)
+        reporter = JsonLinesProcess("reports", "redis_ledger.app.tools.demo_spark.reports", arguments, self._logs)
         await reporter.start()
         try:
             said = await reporter.last_line(REPORTS_S_MAX)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 
 SCHEME = "kafka://"
 KNOWN = (
@@ -33,22 +33,22 @@ T = TypeVar("T", AIOKafkaConsumer, AIOKafkaProducer)
 
 
 def connection(address: str, option: str, properties: Path | None) -> dict[str, Any]:
-    """Connection arguments for clients of aiokafka.  Raises Refusal."""
+    """Connection arguments for clients of aiokafka.  Raises CommandError."""
     hosts = address.removeprefix(SCHEME)
     if not hosts or "://" in hosts or "/" in hosts or not all(":" in each for each in hosts.split(",")):
-        raise Refusal(f"{option} {address!r} is not kafka://HOST:PORT, for example kafka://kafka.example:9092.")
+        raise CommandError(f"{option} {address!r} is not kafka://HOST:PORT, for example kafka://kafka.example:9092.")
     given = {} if properties is None else read(properties)
     protocol = given.get("security.protocol", "PLAINTEXT")
     if protocol not in PROTOCOLS:
-        raise Refusal(f"security.protocol={protocol} is unknown; use one of {', '.join(PROTOCOLS)}.")
+        raise CommandError(f"security.protocol={protocol} is unknown; use one of {', '.join(PROTOCOLS)}.")
     found: dict[str, Any] = {"bootstrap_servers": hosts, "security_protocol": protocol}
     if "SASL" in protocol:
         mechanism = given.get("sasl.mechanism", "PLAIN")
         if mechanism not in MECHANISMS:
-            raise Refusal(f"sasl.mechanism={mechanism} is unknown; use one of {', '.join(MECHANISMS)}.")
+            raise CommandError(f"sasl.mechanism={mechanism} is unknown; use one of {', '.join(MECHANISMS)}.")
         for name in ("sasl.username", "sasl.password"):
             if name not in given:
-                raise Refusal(f"{properties} has no {name}, which {protocol} requires.")
+                raise CommandError(f"{properties} has no {name}, which {protocol} requires.")
         found |= {
             "sasl_mechanism": mechanism,
             "sasl_plain_username": given["sasl.username"],
@@ -60,11 +60,11 @@ def connection(address: str, option: str, properties: Path | None) -> dict[str, 
 
 
 def read(path: Path) -> dict[str, str]:
-    """Raises Refusal for an unknown property."""
+    """Raises CommandError for an unknown property."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"{path} cannot be read ({type(error).__name__}).") from None
+        raise CommandError(f"{path} cannot be read ({type(error).__name__}).") from None
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, str]:
             continue
         name, equals, value = text.partition("=")
         if not equals or name.strip() not in KNOWN:
-            raise Refusal(f"{path}, line {number}: {name.strip()[:40]!r} is not one of {', '.join(KNOWN)}.")
+            raise CommandError(f"{path}, line {number}: {name.strip()[:40]!r} is not one of {', '.join(KNOWN)}.")
         found[name.strip()] = value.strip()
     return found
 
@@ -81,7 +81,7 @@ def read(path: Path) -> dict[str, str]:
 async def started(client: T, option: str) -> AsyncIterator[T]:
     """Starts and stops a consumer or producer of aiokafka.
 
-    option: the option with the address.  Raises Refusal if it cannot connect or log in.
+    option: the option with the address.  Raises CommandError if it cannot connect or log in.
     """
     with _failures() as failures:
         try:
@@ -89,7 +89,7 @@ async def started(client: T, option: str) -> AsyncIterator[T]:
         except KafkaConnectionError as error:
             await client.stop()  # otherwise it logs that it was not stopped
             why = str(failures[-1] if failures else error).rstrip(".") or "no response in time"
-            raise Refusal(f"{option} cannot be used: {why}. Correct {option} or its properties file.") from None
+            raise CommandError(f"{option} cannot be used: {why}. Correct {option} or its properties file.") from None
     try:
         yield client
     finally:
@@ -116,5 +116,5 @@ def _context(given: dict[str, str]) -> ssl.SSLContext:
         if "ssl.certificate.location" in given:
             context.load_cert_chain(given["ssl.certificate.location"], given.get("ssl.key.location"))
     except (OSError, ssl.SSLError) as error:
-        raise Refusal(f"The certificates cannot be used: {error.strerror or error}.") from None
+        raise CommandError(f"The certificates cannot be used: {error.strerror or error}.") from None
     return context

@@ -24,7 +24,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.errors import OffsetOutOfRangeError, TopicAlreadyExistsError, for_code
 from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.tools.mirror.endpoint import started
 from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, stretches
 
@@ -77,8 +77,8 @@ class Progress:
 class Mirror:
     """Mirrors topics.  told: called with the progress after each transaction."""
 
-    def __init__(self, wanted: MirrorOptions, told: Callable[[Progress], None] = lambda _: None) -> None:
-        self.wanted, self._told = wanted, told
+    def __init__(self, options: MirrorOptions, on_progress: Callable[[Progress], None] = lambda _: None) -> None:
+        self.options, self._on_progress = options, on_progress
         self.progress = Progress()
         self._counts: dict[str, int] = {}  # number of partitions by topic
         self._decode = msgspec.json.Decoder(_Line).decode
@@ -86,14 +86,14 @@ class Mirror:
     async def run(self, between: Callable[[Progress], Any] | None = None) -> Progress:
         """Runs until cancelled, or with `once` until it has caught up.  A later run continues where this one stopped.
 
-        between: an async function that is called between transactions.  Raises aiokafka's KafkaError, and Refusal.
+        between: an async function that is called between transactions.  Raises aiokafka's KafkaError, and CommandError.
         """
         async with self._ends() as (consumer, producer):
             await self._check_ends()
             await self._topics(consumer, producer)
             await self._resume()
             await self._place(consumer)
-            goal = await consumer.end_offsets(list(consumer.assignment())) if self.wanted.once else {}
+            goal = await consumer.end_offsets(list(consumer.assignment())) if self.options.once else {}
             look = Pace(LOOK_EVERY_S)
             look.is_due()  # `_topics` has just run
             while True:
@@ -109,9 +109,9 @@ class Mirror:
                     await self._carry(producer, consumer, read)
                 if between is not None:
                     await between(self.progress)
-                if self.wanted.once and not read and await _is_there(consumer, goal):
+                if self.options.once and not read and await _is_there(consumer, goal):
                     return self.progress
-                if not self.wanted.once and await _behind(consumer, read) < RECORDS_AT_ONCE:
+                if not self.options.once and await _behind(consumer, read) < RECORDS_AT_ONCE:
                     await asyncio.sleep(GATHER_S)
 
     async def _carry(
@@ -132,15 +132,15 @@ class Mirror:
                 went[partition] = stretches(zip(sources, targets, strict=True))
                 noted[partition] = OffsetAndMetadata(targets[-1] + 1, str(await consumer.position(partition)))
                 line = _Line(partition.topic, partition.partition, [tuple(each) for each in went[partition]])  # type: ignore[misc]
-                await producer.send(self.wanted.places_topic, msgspec.json.encode(line), partition=0)
-            await producer.send_offsets_to_transaction(noted, self.wanted.group)
+                await producer.send(self.options.places_topic, msgspec.json.encode(line), partition=0)
+            await producer.send_offsets_to_transaction(noted, self.options.group)
         for partition, found in went.items():
             for stretch in found:
                 self.progress.places[partition].add(stretch)
             self.progress.position[partition] = int(noted[partition].metadata)
         self.progress.records += sum(len(records) for records in read.values())
         self.progress.transactions += 1
-        self._told(self.progress)
+        self._on_progress(self.progress)
 
     # -- beginning ---------------------------------------------------------------------------------------------------
 
@@ -148,41 +148,41 @@ class Mirror:
     async def _ends(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaProducer]]:
         async with contextlib.AsyncExitStack() as stack:
             consumer = AIOKafkaConsumer(
-                **self.wanted.source, enable_auto_commit=False, isolation_level="read_committed",
+                **self.options.source, enable_auto_commit=False, isolation_level="read_committed",
                 auto_offset_reset="none", max_partition_fetch_bytes=4 << 20,
             )  # fmt: skip
             await stack.enter_async_context(started(consumer, "--from"))
             producer = AIOKafkaProducer(
-                **self.wanted.target, transactional_id=self.wanted.group, linger_ms=5, max_batch_size=1 << 20,
+                **self.options.target, transactional_id=self.options.group, linger_ms=5, max_batch_size=1 << 20,
                 max_request_size=8 << 20, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
             )  # fmt: skip
             await stack.enter_async_context(started(producer, "--to"))
             yield consumer, producer
 
     async def _check_ends(self) -> None:
-        """Raises Refusal if source and target are the same cluster, since records would be copied in a loop."""
-        async with admin(self.wanted.source) as away, admin(self.wanted.target) as there:
+        """Raises CommandError if source and target are the same cluster, since records would be copied in a loop."""
+        async with admin(self.options.source) as away, admin(self.options.target) as there:
             names = [(await each.describe_cluster())["cluster_id"] for each in (away, there)]
         if names[0] is not None and names[0] == names[1]:
-            raise Refusal("--from and --to are the same cluster: topics would be copied to themselves.")
+            raise CommandError("--from and --to are the same cluster: topics would be copied to themselves.")
 
     async def _topics(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer) -> bool:
         """Creates missing topics and partitions on the target; returns whether the source's partitions have changed.
 
-        Raises Refusal if there is no topic to mirror.
+        Raises CommandError if there is no topic to mirror.
         """
         names = sorted(
-            name for name in await consumer.topics() if self.wanted.topics.fullmatch(name) and not INTERNAL.match(name)
+            name for name in await consumer.topics() if self.options.topics.fullmatch(name) and not INTERNAL.match(name)
         )
         if not names:
-            raise Refusal(f"The source has no topic that matches {self.wanted.topics.pattern!r}.")
-        async with admin(self.wanted.source) as away:
+            raise CommandError(f"The source has no topic that matches {self.options.topics.pattern!r}.")
+        async with admin(self.options.source) as away:
             counts = {each["topic"]: len(each["partitions"]) for each in await away.describe_topics(names)}
         if counts == self._counts:
             return False
-        async with admin(self.wanted.target) as there:
+        async with admin(self.options.target) as there:
             made = [NewTopic(name, count, 1) for name, count in counts.items()]
-            made.append(NewTopic(self.wanted.places_topic, 1, 1, topic_configs={"retention.ms": "-1"}))
+            made.append(NewTopic(self.options.places_topic, 1, 1, topic_configs={"retention.ms": "-1"}))
             answer = await there.create_topics(made)
             for topic, code, *_ in answer.topic_errors:
                 if code and for_code(code) is not TopicAlreadyExistsError:
@@ -196,14 +196,14 @@ class Mirror:
         return True
 
     async def _place(self, consumer: AIOKafkaConsumer) -> None:
-        """Seeks the consumer to the position of each partition.  Raises Refusal for a partition that ends before it."""
+        """Seeks the consumer to the position of each partition.  Raises CommandError if it ends before that."""
         partitions = [TopicPartition(name, number) for name, n in self._counts.items() for number in range(n)]
         consumer.assign(partitions)
         begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
         for partition in partitions:
             at = self.progress.position.setdefault(partition, begins[partition])
             if at > ends[partition]:
-                raise Refusal(
+                raise CommandError(
                     f"{partition.topic}:{partition.partition} was copied up to offset {at} but ends at "
                     f"{ends[partition]} on the source: it was deleted and created again, or has lost records. To start "
                     f"over, mirror it with --topics under another --name."
@@ -217,17 +217,17 @@ class Mirror:
     async def _resume(self) -> None:
         """Reads the position of an earlier run with this name from its last transaction."""
         self.progress.position.clear()
-        async with admin(self.wanted.target) as there:
-            kept = await there.list_consumer_group_offsets(self.wanted.group)
+        async with admin(self.options.target) as there:
+            kept = await there.list_consumer_group_offsets(self.options.group)
         for partition, at in kept.items():
             if at.offset >= 0 and at.metadata:
                 self.progress.position[partition] = int(at.metadata)
         reader = AIOKafkaConsumer(
-            **self.wanted.target, enable_auto_commit=False, isolation_level="read_committed",
+            **self.options.target, enable_auto_commit=False, isolation_level="read_committed",
             auto_offset_reset="earliest",
         )  # fmt: skip
         async with started(reader, "--to"):
-            place = TopicPartition(self.wanted.places_topic, 0)
+            place = TopicPartition(self.options.places_topic, 0)
             reader.assign([place])
             goal = await reader.end_offsets([place])
             await reader.seek_to_beginning(place)

@@ -100,13 +100,13 @@ class LiveBrokers:
     async def announce(self, kafka: Mapping[str, str]) -> None:
         """kafka: Kafka listener → "host:port" for clients, in order; the name may be "" if there is one listener."""
         self._kafka = kafka
-        await self.beat()
+        await self.send_heartbeat()
 
     async def leave(self) -> None:
         """Makes the other brokers, if any, lead and coordinate everything."""
         self._leaves = True
         try:
-            await self.beat()
+            await self.send_heartbeat()
         finally:  # without Redis, the others notice the missing heartbeats
             self._learn([n._replace(is_leaving=True) if n.name == self._name else n for n in self._nodes])
             self.is_leaving = bool(self.nodes())
@@ -118,7 +118,7 @@ class LiveBrokers:
         finally:
             self._learn([node for node in self._nodes if node.name != self._name])
 
-    async def beat(self) -> int:
+    async def send_heartbeat(self) -> int:
         """Stores a heartbeat and reads the live brokers; returns Redis's time in ms.  Cost: one round trip."""
         k = self._keys
         main = next(iter(self._kafka.values()), "")

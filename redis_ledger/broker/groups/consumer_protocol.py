@@ -16,7 +16,14 @@ from redis_ledger.broker.groups.service import CONSUMER, Groups, check_group
 from redis_ledger.broker.security.service import Security
 from redis_ledger.errors import GroupNotFound, TopicBusy, UnknownMember
 from redis_ledger.groups.consumer import ConsumerGroup
-from redis_ledger.groups.consumer_member import JOIN, DescribedConsumers, Heartbeat, HeartbeatResult, State, check
+from redis_ledger.groups.consumer_member import (
+    JOIN,
+    ConsumerGroupState,
+    DescribedConsumers,
+    Heartbeat,
+    HeartbeatResult,
+    check,
+)
 from redis_ledger.groups.patterns import Pattern
 from redis_ledger.groups.subscribed_topics import TopicFacts, Topics
 from redis_ledger.ledger.catalog import Catalog
@@ -29,38 +36,38 @@ class ConsumerGroups:
         self._reading = asyncio.Lock()
         self._trying = asyncio.Lock()  # one expression at a time
 
-    async def heartbeat(self, group: str, beat: Heartbeat) -> HeartbeatResult:
+    async def heartbeat(self, group: str, request: Heartbeat) -> HeartbeatResult:
         """Returns when the member's epoch is stored.
 
         Raises InvalidGroup, InvalidRequest, UnsupportedAssignor, NotCoordinator, GroupNotFound for who would join a
         classic group with members, and what ConsumerGroup.heartbeat says.
         """
         check_group(group)
-        check(beat)
+        check(request)
         coordinator = self._groups.coordinator
-        if beat.says_wish:
-            coordinator.check_room(group, beat.size, is_known=beat.epoch != JOIN)
+        if request.has_subscription:
+            coordinator.check_room(group, request.size, is_known=request.epoch != JOIN)
             with contextlib.suppress(TopicBusy):  # one that is in the making will be there at a later heartbeat
                 await self._catalog.refresh()
         topics = await self.topics()
-        known = await self._opened(group) if beat.epoch == JOIN else await self._owned(group)
-        if beat.regex:
-            beat = await self._try(known, beat, topics)
+        known = await self._opened(group) if request.epoch == JOIN else await self._owned(group)
+        if request.regex:
+            request = await self._try(known, request, topics)
         beaten: HeartbeatResult = await coordinator.wait(
-            known, lambda ticket, now: known.heartbeat(beat, topics, ticket, now)
+            known, lambda ticket, now: known.heartbeat(request, topics, ticket, now)
         )
         return beaten
 
-    async def _try(self, group: ConsumerGroup, beat: Heartbeat, topics: Topics) -> Heartbeat:
+    async def _try(self, group: ConsumerGroup, request: Heartbeat, topics: Topics) -> Heartbeat:
         """A new expression is tried on all topics that its member sees, in a thread: RE2 does not hold Python's lock.
         Raises InvalidRegex."""
-        assert beat.regex is not None
-        names = group.expressions.untried(beat.regex, beat.who, topics)
+        assert request.regex is not None
+        names = group.expressions.untried(request.regex, request.who, topics)
         if not names:
-            return beat
-        pattern = Pattern(beat.regex)
+            return request
+        pattern = Pattern(request.regex)
         async with self._trying:
-            return beat._replace(tried=await asyncio.to_thread(pattern.find, names))
+            return request._replace(tried=await asyncio.to_thread(pattern.find, names))
 
     async def describe(self, group: str) -> DescribedConsumers:
         """Raises InvalidGroup, NotCoordinator, GroupNotFound."""
@@ -70,7 +77,7 @@ class ConsumerGroups:
         if held is None:
             stored = await self._groups.look(group)
             if stored.kind == CONSUMER:
-                return DescribedConsumers(State.EMPTY.value, stored.generation)
+                return DescribedConsumers(ConsumerGroupState.EMPTY.value, stored.generation)
         raise GroupNotFound(f"Group {group!r} is not a consumer group.")
 
     async def topics(self) -> Topics:

@@ -40,9 +40,9 @@ from redis_ledger.groups.classic import ClassicGroup
 from redis_ledger.groups.consumer import ConsumerGroup
 from redis_ledger.groups.coordinator import Coordinator
 from redis_ledger.groups.group import Group, Maker
-from redis_ledger.groups.member import Described, Join, Joined, Limits, State, Sync, Synced
+from redis_ledger.groups.member import Described, GroupState, Join, Joined, Limits, Sync, Synced
 from redis_ledger.groups.ownership import Ownership, Stored
-from redis_ledger.groups.subscribed_topics import Visible, everybody_sees_all
+from redis_ledger.groups.subscribed_topics import Visible, all_visible
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.store import Store
 
@@ -88,7 +88,7 @@ class Groups:
         offsets: GroupOffsets,
         config: Config,
         clock: Clock,
-        visible: Visible = everybody_sees_all,
+        visible: Visible = all_visible,
     ) -> None:
         self._store, self._members, self._offsets, self._config = store, members, offsets, config
         self._visible = visible
@@ -262,7 +262,7 @@ class Groups:
         if held is None:
             stored = await self.look(group)
             if stored.kind != CONSUMER and (stored.kind or await self._is_listed(group)):
-                return Described(State.EMPTY.value, stored.protocol_type)
+                return Described(GroupState.EMPTY.value, stored.protocol_type)
         raise GroupNotFound(f"There is no classic group {group!r}.")
 
     async def list(self, states: Sequence[str] = (), kinds: Sequence[str] = ()) -> builtins.list[Listed]:
@@ -279,7 +279,9 @@ class Groups:
             if is_mine and not self._ownership.is_elsewhere(stored):
                 kind = stored.kind or kind
                 protocol_type = CONSUMER if kind == CONSUMER else stored.protocol_type
-                state = State.STABLE if stored.members else State.EMPTY  # members of a broker that is gone come here
+                state = (
+                    GroupState.STABLE if stored.members else GroupState.EMPTY
+                )  # members of a broker that is gone come here
                 mine[name] = Listed(name, protocol_type, state.value, kind)
         wanted_states, wanted_kinds = ({text.lower() for text in texts} for texts in (states, kinds))
         return [

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden, Unavailable
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -41,7 +41,7 @@ async def handle(request: AddPartitionsToTxnRequest, call: RequestContext) -> Ad
         return AddPartitionsToTxnResponse(0, NONE, [], done.topic_results)
     if not call.allows_cluster(Op.CLUSTER_ACTION):
         return AddPartitionsToTxnResponse(0, ClusterForbidden.kafka_code)
-    return AddPartitionsToTxnResponse(0, NONE, await few_at_once(lambda txn: _one(txn, call), request.transactions))
+    return AddPartitionsToTxnResponse(0, NONE, await gather_bounded(lambda txn: _one(txn, call), request.transactions))
 
 
 async def _one(txn: AddPartitionsToTxnTransaction, call: RequestContext) -> AddPartitionsToTxnResult:

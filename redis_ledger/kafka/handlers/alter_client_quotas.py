@@ -14,7 +14,7 @@ from redis_ledger.kafka.protocol.messages.alter_client_quotas_request import Alt
 from redis_ledger.kafka.protocol.messages.alter_client_quotas_response import AlterClientQuotasResponse
 from redis_ledger.kafka.protocol.messages.alter_client_quotas_response import EntityData as AnsweredEntity
 from redis_ledger.kafka.protocol.messages.alter_client_quotas_response import EntryData as Answered
-from redis_ledger.kafka.quotas import principal_of, wanted_of
+from redis_ledger.kafka.quotas import parse_operations, principal_of
 from redis_ledger.kafka.request_context import NONE, RequestContext, code_of, message_of
 from redis_ledger.kafka.security.api_authorization import note
 
@@ -27,11 +27,11 @@ async def handle(request: AlterClientQuotasRequest, call: RequestContext) -> Alt
 
 async def _one(entry: EntryData, validate_only: bool, call: RequestContext) -> Answered:
     try:
-        principal, wanted = principal_of(entry.entity), wanted_of(entry.ops)
+        principal, requested = principal_of(entry.entity), parse_operations(entry.ops)
         check_principal(principal)
         if not validate_only:
-            await call.broker.quotas.change(principal, wanted)
-            await note(call, "quota.set", principal, **wanted)
+            await call.broker.quotas.change(principal, requested)
+            await note(call, "quota.set", principal, **requested)
     except LedgerError as error:
         return _answered(entry, code_of(error), message_of(error))
     return _answered(entry, NONE, None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from redis_ledger.auth.acl import Op
 from redis_ledger.broker.topics.configs import parse_replacement
 from redis_ledger.errors import InvalidRequest, LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.handlers.describe_configs import BROKER, GROUP, TOPIC, check, kind_name
 from redis_ledger.kafka.protocol.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from redis_ledger.kafka.protocol.messages.alter_configs_response import (
@@ -25,19 +25,19 @@ VERSIONS = (0, 2)
 
 
 async def handle(request: AlterConfigsRequest, call: RequestContext) -> AlterConfigsResponse:
-    times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
-    last = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    last = {(entry.resource_type, entry.resource_name): entry for entry in request.resources}
 
-    async def replace(asked: AlterConfigsResource) -> AlterConfigsResourceResponse:
-        kind, name = asked.resource_type, asked.resource_name
+    async def replace(entry: AlterConfigsResource) -> AlterConfigsResourceResponse:
+        kind, name = entry.resource_type, entry.resource_name
         code, message = await change(
             kind, name, times[kind, name],
-            lambda: parse_replacement([(each.name, each.value) for each in asked.configs]),
+            lambda: parse_replacement([(each.name, each.value) for each in entry.configs]),
             request.validate_only, call,
         )  # fmt: skip
         return AlterConfigsResourceResponse(code, message, kind, name)
 
-    return AlterConfigsResponse(responses=await few_at_once(replace, last.values()))
+    return AlterConfigsResponse(responses=await gather_bounded(replace, last.values()))
 
 
 async def change(
@@ -56,11 +56,11 @@ async def change(
         if kind != TOPIC:
             how = "; use `serve --set`" if kind in (BROKER, GROUP) else ""
             raise InvalidRequest(f"The configuration of {kind_name(kind)} cannot be changed by a request{how}.")
-        wanted = decide()
-        await call.broker.configs.change(name, wanted, validate_only=validate_only)
+        requested = decide()
+        await call.broker.configs.change(name, requested, validate_only=validate_only)
     except LedgerError as error:
         await note(call, "topic.change", name, error)
         return code_of(error), message_of(error)
     if not validate_only:
-        await note(call, "topic.change", name, settings=wanted)
+        await note(call, "topic.change", name, settings=requested)
     return NONE, None

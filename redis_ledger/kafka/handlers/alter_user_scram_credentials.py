@@ -11,7 +11,7 @@ from collections import Counter
 from redis_ledger.auth.scram import Verifier
 from redis_ledger.broker.security.scram_credentials import Verifiers, check_salted
 from redis_ledger.errors import LedgerError, UnacceptableCredential, UnknownUser
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.handlers.describe_user_scram_credentials import DUPLICATE_RESOURCE, MECHANISMS
 from redis_ledger.kafka.handlers.sasl_handshake import UNSUPPORTED_SASL_MECHANISM
 from redis_ledger.kafka.protocol.messages.alter_user_scram_credentials_request import (
@@ -31,9 +31,9 @@ Alteration = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
 async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext) -> AlterUserScramCredentialsResponse:
-    asked: list[Alteration] = [*request.deletions, *request.upsertions]
-    times = Counter(each.name for each in asked)
-    last = {each.name: each for each in asked}
+    entry: list[Alteration] = [*request.deletions, *request.upsertions]
+    times = Counter(each.name for each in entry)
+    last = {each.name: each for each in entry}
     users = call.broker.scram_credentials
 
     async def alter(each: Alteration) -> AlterUserScramCredentialsResult:
@@ -45,7 +45,7 @@ async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext
         if mechanism is None:
             return AlterUserScramCredentialsResult(name, UNSUPPORTED_SASL_MECHANISM, "There is no such mechanism.")
         try:
-            await users.change(name, {mechanism: _wanted(each, mechanism, known.get(name, {}))})
+            await users.change(name, {mechanism: _new_credential(each, mechanism, known.get(name, {}))})
         except LedgerError as error:
             return AlterUserScramCredentialsResult(name, controller_code(error), message_of(error))
         act = "user.add" if isinstance(each, ScramCredentialUpsertion) else "user.remove"
@@ -56,22 +56,22 @@ async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext
         known = await users.all() if request.deletions else {}
     except LedgerError as error:
         return refused(request, call, error)
-    return AlterUserScramCredentialsResponse(results=repeated_whole(await few_at_once(alter, last.values())))
+    return AlterUserScramCredentialsResponse(results=repeated_whole(await gather_bounded(alter, last.values())))
 
 
 def refused(
     request: AlterUserScramCredentialsRequest, call: RequestContext, error: LedgerError
 ) -> AlterUserScramCredentialsResponse:
-    asked: list[Alteration] = [*request.deletions, *request.upsertions]
-    names = dict.fromkeys(each.name for each in asked)
+    entry: list[Alteration] = [*request.deletions, *request.upsertions]
+    names = dict.fromkeys(each.name for each in entry)
     told = (controller_code(error), message_of(error))
     return AlterUserScramCredentialsResponse(results=[AlterUserScramCredentialsResult(name, *told) for name in names])
 
 
-def _wanted(asked: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:
+def _new_credential(entry: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:
     """The credential to store; None deletes it.  Raises UnacceptableCredential, UnknownUser."""
-    if isinstance(asked, ScramCredentialUpsertion):
-        return check_salted(mechanism, asked.salted_password, asked.salt, asked.iterations)
+    if isinstance(entry, ScramCredentialUpsertion):
+        return check_salted(mechanism, entry.salted_password, entry.salt, entry.iterations)
     if mechanism not in known:
-        raise UnknownUser(f"User {asked.name[:80]!r} has no credential of {mechanism}.")
+        raise UnknownUser(f"User {entry.name[:80]!r} has no credential of {mechanism}.")
     return None

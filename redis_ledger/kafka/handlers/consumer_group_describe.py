@@ -14,7 +14,7 @@ from redis_ledger.errors import LedgerError, TopicForbidden
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer_member import DescribedConsumer
 from redis_ledger.groups.subscribed_topics import Topics
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.group_errors import group_code
 from redis_ledger.kafka.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from redis_ledger.kafka.protocol.messages.consumer_group_describe_response import (
@@ -50,16 +50,16 @@ async def handle(request: ConsumerGroupDescribeRequest, call: RequestContext) ->
             group_epoch=found.epoch,
             assignment_epoch=found.epoch,
             assignor_name=found.assignor,
-            members=[_shown(member, topics) for member in found.members],
+            members=[_to_result(member, topics) for member in found.members],
             authorized_operations=(
                 operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_REQUESTED
             ),
         )
 
-    return ConsumerGroupDescribeResponse(groups=await few_at_once(one, dict.fromkeys(request.group_ids)))
+    return ConsumerGroupDescribeResponse(groups=await gather_bounded(one, dict.fromkeys(request.group_ids)))
 
 
-def _shown(member: DescribedConsumer, topics: Topics) -> Member:
+def _to_result(member: DescribedConsumer, topics: Topics) -> Member:
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,

@@ -7,7 +7,7 @@ Each has its own result; an existing ACL is not an error.  Without auth_required
 
 from __future__ import annotations
 
-from redis_ledger.auth.acl import Rule, facts, told
+from redis_ledger.auth.acl import Rule, audit_summary, facts
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.handlers.describe_acls import DISABLED, SECURITY_DISABLED
 from redis_ledger.kafka.protocol.messages.create_acls_request import CreateAclsRequest
@@ -39,7 +39,7 @@ async def handle(request: CreateAclsRequest, call: RequestContext) -> CreateAcls
     except LedgerError as error:
         return refused(request, call, error)
     if rules:
-        await note(call, "acl.add", told(rules), **facts(rules))
+        await note(call, "acl.add", audit_summary(rules), **facts(rules))
     return CreateAclsResponse(0, results)
 
 

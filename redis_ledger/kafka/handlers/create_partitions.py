@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from redis_ledger.auth.acl import Op
 from redis_ledger.errors import InvalidPartitions, InvalidReplicaAssignment, InvalidRequest, LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.handlers.create_topics import check_assignment, node_ids
 from redis_ledger.kafka.protocol.messages.create_partitions_request import (
     CreatePartitionsRequest,
@@ -28,41 +28,41 @@ from redis_ledger.kafka.security.api_authorization import note
 VERSIONS = (0, 3)
 
 
-def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int, brokers: Collection[int]) -> None:
+def check(entry: CreatePartitionsTopic, partitions: int, partitions_max: int, brokers: Collection[int]) -> None:
     """partitions: the current number.  brokers: node ids.  Raises InvalidPartitions, InvalidReplicaAssignment."""
-    if asked.count <= partitions:
-        raise InvalidPartitions(f"Topic {asked.name!r} has {partitions} partitions; the number can only grow.")
-    if asked.count > partitions_max:
+    if entry.count <= partitions:
+        raise InvalidPartitions(f"Topic {entry.name!r} has {partitions} partitions; the number can only grow.")
+    if entry.count > partitions_max:
         raise InvalidPartitions(
-            f"A topic has at most {partitions_max} partitions (setting partitions_max), not {asked.count}."
+            f"A topic has at most {partitions_max} partitions (setting partitions_max), not {entry.count}."
         )
-    if asked.assignments is not None:
-        if len(asked.assignments) != asked.count - partitions:
+    if entry.assignments is not None:
+        if len(entry.assignments) != entry.count - partitions:
             raise InvalidReplicaAssignment(
-                f"{asked.count - partitions} partitions are added, but {len(asked.assignments)} are assigned."
+                f"{entry.count - partitions} partitions are added, but {len(entry.assignments)} are assigned."
             )
-        for each in asked.assignments:
+        for each in entry.assignments:
             check_assignment(each.broker_ids, brokers)
 
 
 async def handle(request: CreatePartitionsRequest, call: RequestContext) -> CreatePartitionsResponse:
-    times = Counter(asked.name for asked in request.topics)
-    asked_once = {asked.name: asked for asked in request.topics}
+    times = Counter(entry.name for entry in request.topics)
+    asked_once = {entry.name: entry for entry in request.topics}
 
-    async def grow(asked: CreatePartitionsTopic) -> CreatePartitionsTopicResult:
+    async def grow(entry: CreatePartitionsTopic) -> CreatePartitionsTopicResult:
         catalog = call.broker.catalog
         try:
-            if times[asked.name] > 1:
+            if times[entry.name] > 1:
                 raise InvalidRequest("The topic is named twice.")
-            call.check_topic(Op.ALTER, asked.name)
-            partitions = (await catalog.get(asked.name, fresh=True)).partitions
-            check(asked, partitions, call.broker.config.partitions_max, node_ids(call))
-            await catalog.change(asked.name, asked.count, None, validate_only=request.validate_only)
+            call.check_topic(Op.ALTER, entry.name)
+            partitions = (await catalog.get(entry.name, fresh=True)).partitions
+            check(entry, partitions, call.broker.config.partitions_max, node_ids(call))
+            await catalog.change(entry.name, entry.count, None, validate_only=request.validate_only)
         except LedgerError as error:
-            await note(call, "topic.change", asked.name, error)
-            return CreatePartitionsTopicResult(asked.name, controller_code(error), message_of(error))
+            await note(call, "topic.change", entry.name, error)
+            return CreatePartitionsTopicResult(entry.name, controller_code(error), message_of(error))
         if not request.validate_only:
-            await note(call, "topic.change", asked.name, partitions=asked.count)
-        return CreatePartitionsTopicResult(asked.name, NONE)
+            await note(call, "topic.change", entry.name, partitions=entry.count)
+        return CreatePartitionsTopicResult(entry.name, NONE)
 
-    return CreatePartitionsResponse(results=repeated_whole(await few_at_once(grow, asked_once.values())))
+    return CreatePartitionsResponse(results=repeated_whole(await gather_bounded(grow, asked_once.values())))

@@ -31,7 +31,7 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import check_topic_name
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -57,21 +57,21 @@ class RequestedTopic(NamedTuple):
     settings: dict[str, int]
 
 
-def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> RequestedTopic:
+def decide(entry: CreatableTopic, config: Config, brokers: Collection[int]) -> RequestedTopic:
     """The partitions and settings of a new topic.  brokers: node ids.  Raises LedgerError with Kafka's code."""
-    settings = parse_settings((given.name, given.value) for given in asked.configs)
-    if asked.assignments:
-        if asked.num_partitions != -1 or asked.replication_factor != -1:
+    settings = parse_settings((given.name, given.value) for given in entry.configs)
+    if entry.assignments:
+        if entry.num_partitions != -1 or entry.replication_factor != -1:
             raise InvalidRequest("With assigned brokers, partitions and replication factor must be -1.")
-        count = _assigned(asked.assignments, brokers)
+        count = _assigned(entry.assignments, brokers)
     else:
-        if asked.replication_factor == 0 or asked.replication_factor < -1:
-            raise InvalidReplicationFactor(f"The replication factor is {asked.replication_factor}; use 1 or more.")
-        if asked.num_partitions == 0 or asked.num_partitions < -1:
+        if entry.replication_factor == 0 or entry.replication_factor < -1:
+            raise InvalidReplicationFactor(f"The replication factor is {entry.replication_factor}; use 1 or more.")
+        if entry.num_partitions == 0 or entry.num_partitions < -1:
             raise InvalidPartitions(
-                f"A topic has 1 partition or more, not {asked.num_partitions}; use -1 for the default."
+                f"A topic has 1 partition or more, not {entry.num_partitions}; use -1 for the default."
             )
-        count = config.num_partitions if asked.num_partitions == -1 else asked.num_partitions
+        count = config.num_partitions if entry.num_partitions == -1 else entry.num_partitions
     if count > config.partitions_max:
         raise InvalidPartitions(
             f"A topic has at most {config.partitions_max} partitions (setting partitions_max), not {count}."
@@ -102,38 +102,38 @@ async def handle(request: CreateTopicsRequest, call: RequestContext) -> CreateTo
     if len(request.topics) > TOPICS_MAX:
         told = f"At most {TOPICS_MAX} topics can be created by one request."
         return CreateTopicsResponse(
-            topics=[CreatableTopicResult(asked.name, NO_UUID, POLICY_VIOLATION, told) for asked in request.topics]
+            topics=[CreatableTopicResult(entry.name, NO_UUID, POLICY_VIOLATION, told) for entry in request.topics]
         )
-    times = Counter(asked.name for asked in request.topics)
+    times = Counter(entry.name for entry in request.topics)
     twice = [name for name, count in times.items() if count > 1]
-    made = await few_at_once(
-        lambda asked: _create(asked, request.validate_only, call),
-        [asked for asked in request.topics if times[asked.name] == 1],
+    made = await gather_bounded(
+        lambda entry: _create(entry, request.validate_only, call),
+        [entry for entry in request.topics if times[entry.name] == 1],
     )
     return CreateTopicsResponse(topics=repeated_whole(made + [_refused(name, NAMED_TWICE) for name in twice]))
 
 
-async def _create(asked: CreatableTopic, validate_only: bool, call: RequestContext) -> CreatableTopicResult:
+async def _create(entry: CreatableTopic, validate_only: bool, call: RequestContext) -> CreatableTopicResult:
     broker = call.broker
     try:
         if not call.allows_cluster(Op.CREATE):
-            call.check_topic(Op.CREATE, asked.name)
-        check_topic_name(asked.name)
-        await _check_absent(asked.name, call)
-        wanted, topic_id = decide(asked, broker.config, node_ids(call)), NO_UUID
+            call.check_topic(Op.CREATE, entry.name)
+        check_topic_name(entry.name)
+        await _check_absent(entry.name, call)
+        requested, topic_id = decide(entry, broker.config, node_ids(call)), NO_UUID
         if not validate_only:
-            made = await broker.topics.create(asked.name, wanted.partitions, wanted.settings)
+            made = await broker.topics.create(entry.name, requested.partitions, requested.settings)
             topic_id = bytes.fromhex(made.id)
     except LedgerError as error:
-        await note(call, "topic.create", asked.name, error)
-        return _refused(asked.name, error)
+        await note(call, "topic.create", entry.name, error)
+        return _refused(entry.name, error)
     if not validate_only:
-        await note(call, "topic.create", asked.name, partitions=wanted.partitions, settings=wanted.settings)
-    if not call.allows(Op.DESCRIBE_CONFIGS, Resource.TOPIC, asked.name):
-        return CreatableTopicResult(asked.name, topic_id, NONE, None, TopicForbidden.kafka_code)
+        await note(call, "topic.create", entry.name, partitions=requested.partitions, settings=requested.settings)
+    if not call.allows(Op.DESCRIBE_CONFIGS, Resource.TOPIC, entry.name):
+        return CreatableTopicResult(entry.name, topic_id, NONE, None, TopicForbidden.kafka_code)
     return CreatableTopicResult(
-        asked.name, topic_id, NONE, None, NONE, wanted.partitions, 1,
-        [_shown(each) for each in broker.configs.of_settings(wanted.settings)],
+        entry.name, topic_id, NONE, None, NONE, requested.partitions, 1,
+        [_to_result(each) for each in broker.configs.of_settings(requested.settings)],
     )  # fmt: skip
 
 
@@ -153,5 +153,5 @@ def _refused(name: str, error: LedgerError) -> CreatableTopicResult:
     return CreatableTopicResult(name, NO_UUID, controller_code(error), message_of(error))
 
 
-def _shown(found: Described) -> CreatableTopicConfigs:
+def _to_result(found: Described) -> CreatableTopicConfigs:
     return CreatableTopicConfigs(found.name, found.value, found.read_only, found.source, False)

@@ -7,7 +7,7 @@ An ACL that matches several filters is returned for the first of them.  Without 
 
 from __future__ import annotations
 
-from redis_ledger.auth.acl import Rule, facts, told
+from redis_ledger.auth.acl import Rule, audit_summary, facts
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.handlers.describe_acls import DISABLED, SECURITY_DISABLED
 from redis_ledger.kafka.protocol.messages.delete_acls_request import DeleteAclsRequest
@@ -37,12 +37,12 @@ async def handle(request: DeleteAclsRequest, call: RequestContext) -> DeleteAcls
     except LedgerError as error:
         return refused(request, call, error)
     results, gone = [], list[Rule]()
-    for wanted in filters:
-        rules = [] if wanted is None else next(removed)
-        results.append(DeleteAclsFilterResult(NONE, None, [_shown(rule) for rule in rules]))
+    for requested in filters:
+        rules = [] if requested is None else next(removed)
+        results.append(DeleteAclsFilterResult(NONE, None, [_to_result(rule) for rule in rules]))
         gone += rules
     if gone:
-        await note(call, "acl.remove", told(gone), **facts(gone))
+        await note(call, "acl.remove", audit_summary(gone), **facts(gone))
     return DeleteAclsResponse(0, results)
 
 
@@ -54,7 +54,7 @@ def _all(request: DeleteAclsRequest, code: int, message: str) -> DeleteAclsRespo
     return DeleteAclsResponse(0, [DeleteAclsFilterResult(code, message, []) for _ in request.filters])
 
 
-def _shown(rule: Rule) -> DeleteAclsMatchingAcl:
+def _to_result(rule: Rule) -> DeleteAclsMatchingAcl:
     return DeleteAclsMatchingAcl(
         NONE, None, rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect
     )

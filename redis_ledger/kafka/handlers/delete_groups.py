@@ -8,7 +8,7 @@ from __future__ import annotations
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups.service import Groups
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.group_errors import group_code
 from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
 from redis_ledger.kafka.protocol.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
@@ -31,4 +31,4 @@ async def handle(request: DeleteGroupsRequest, call: RequestContext) -> DeleteGr
         await note(call, "group.delete", group)
         return DeletableGroupResult(group)
 
-    return DeleteGroupsResponse(results=await few_at_once(one, dict.fromkeys(request.groups_names)))
+    return DeleteGroupsResponse(results=await gather_bounded(one, dict.fromkeys(request.groups_names)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from redis_ledger.kafka.protocol.messages.delete_records_response import (
@@ -27,20 +27,20 @@ async def handle(request: DeleteRecordsRequest, call: RequestContext) -> DeleteR
     topics, places = [], await PartitionLookup(call.broker.catalog).expect(topic.name for topic in request.topics)
     for topic in request.topics:
 
-        async def trim(asked: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
-            below = None if asked.offset == TO_THE_END else asked.offset
+        async def trim(entry: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
+            below = None if entry.offset == TO_THE_END else entry.offset
             try:
                 call.check_topic(Op.DELETE, name)
-                await places.get(name, asked.partition_index)
-                start = await call.broker.topics.delete_records(name, asked.partition_index, below)
+                await places.get(name, entry.partition_index)
+                start = await call.broker.topics.delete_records(name, entry.partition_index, below)
             except LedgerError as error:
-                await note(call, "records.delete", f"{name}-{asked.partition_index}", error)
-                return DeleteRecordsPartitionResult(asked.partition_index, -1, code_of(error))
-            await note(call, "records.delete", f"{name}-{asked.partition_index}", start_offset=start)
-            return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
+                await note(call, "records.delete", f"{name}-{entry.partition_index}", error)
+                return DeleteRecordsPartitionResult(entry.partition_index, -1, code_of(error))
+            await note(call, "records.delete", f"{name}-{entry.partition_index}", start_offset=start)
+            return DeleteRecordsPartitionResult(entry.partition_index, start, NONE)
 
         once = {
             each.partition_index: each for each in topic.partitions
         }  # if a partition occurs twice, the last entry counts
-        topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, once.values())))
+        topics.append(DeleteRecordsTopicResult(topic.name, await gather_bounded(trim, once.values())))
     return DeleteRecordsResponse(topics=topics)

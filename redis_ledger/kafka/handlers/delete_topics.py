@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidRequest, LedgerError, TopicForbidden
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from redis_ledger.kafka.protocol.primitives import NO_UUID
@@ -36,17 +36,17 @@ class RequestedTopic(NamedTuple):
 async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
     times = Counter(RequestedTopic(each.name, each.topic_id) for each in request.topics)
     times.update(RequestedTopic(name, NO_UUID) for name in request.topic_names)
-    found = dict(zip(times, await few_at_once(lambda asked: _find(asked, call), times), strict=True))
+    found = dict(zip(times, await gather_bounded(lambda requested: _find(requested, call), times), strict=True))
     ids = Counter(entry.id for entry in found.values() if isinstance(entry, TopicEntry))
 
-    async def delete(asked: RequestedTopic) -> DeletableTopicResult:
-        entry, shown = found[asked], asked
+    async def delete(requested: RequestedTopic) -> DeletableTopicResult:
+        entry, shown = found[requested], requested
         try:
-            if times[asked] > 1:
+            if times[requested] > 1:
                 raise InvalidRequest("The topic is named twice.")
             if isinstance(entry, LedgerError):
                 raise entry
-            if asked.name is None and not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
+            if requested.name is None and not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
                 call.check_topic(Op.DELETE, entry.name)
             shown = RequestedTopic(entry.name, bytes.fromhex(entry.id))
             if ids[entry.id] > 1:
@@ -54,27 +54,29 @@ async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTo
             call.check_topic(Op.DELETE, entry.name)
             await call.broker.topics.delete(entry.name, entry.id)
         except LedgerError as error:
-            await note(call, "topic.delete", entry.name if isinstance(entry, TopicEntry) else asked.name or "", error)
+            await note(
+                call, "topic.delete", entry.name if isinstance(entry, TopicEntry) else requested.name or "", error
+            )
             message = NOT_YOURS if shown.name is None and isinstance(error, TopicForbidden) else message_of(error)
             return DeletableTopicResult(*shown, controller_code(error), message)
         await note(call, "topic.delete", entry.name)
         return DeletableTopicResult(*shown, NONE)
 
-    return DeleteTopicsResponse(responses=repeated_whole(await few_at_once(delete, times)))
+    return DeleteTopicsResponse(responses=repeated_whole(await gather_bounded(delete, times)))
 
 
-async def _find(asked: RequestedTopic, call: RequestContext) -> TopicEntry | LedgerError:
+async def _find(requested: RequestedTopic, call: RequestContext) -> TopicEntry | LedgerError:
     catalog = call.broker.catalog
     try:
-        if asked.name is None:
-            if asked.topic_id == NO_UUID:
+        if requested.name is None:
+            if requested.topic_id == NO_UUID:
                 raise InvalidRequest("Neither the topic's name nor its id is given.")
-            return await catalog.by_id(asked.topic_id)
-        if asked.topic_id != NO_UUID:
+            return await catalog.by_id(requested.topic_id)
+        if requested.topic_id != NO_UUID:
             raise InvalidRequest("Give the topic's name or its id, not both.")
-        if not call.allows(Op.DESCRIBE, Resource.TOPIC, asked.name):
-            call.check_topic(Op.DELETE, asked.name)  # before its existence is checked
-        return await catalog.get(asked.name, fresh=True)
+        if not call.allows(Op.DESCRIBE, Resource.TOPIC, requested.name):
+            call.check_topic(Op.DELETE, requested.name)  # before its existence is checked
+        return await catalog.get(requested.name, fresh=True)
     except LedgerError as error:
         return error.with_traceback(
             None

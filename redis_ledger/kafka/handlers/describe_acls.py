@@ -32,13 +32,13 @@ async def handle(request: DescribeAclsRequest, call: RequestContext) -> Describe
     kinds = (request.resource_type_filter, request.pattern_type_filter, request.operation, request.permission_type)
     if not is_known(*kinds):
         return DescribeAclsResponse(0, INVALID_REQUEST, UNKNOWN)
-    wanted = filter_of(request)
+    requested = filter_of(request)
     try:
-        rules = [] if wanted is None else await call.broker.security.list_rules(wanted)
+        rules = [] if requested is None else await call.broker.security.list_rules(requested)
     except LedgerError as error:
         return DescribeAclsResponse(0, code_of(error), message_of(error))
     resources = [
-        DescribeAclsResource(*resource, [_shown(rule) for rule in some])
+        DescribeAclsResource(*resource, [_to_result(rule) for rule in some])
         for resource, some in groupby(sorted(rules, key=_resource), key=_resource)
     ]
     return DescribeAclsResponse(0, NONE, None, resources)
@@ -48,5 +48,5 @@ def _resource(rule: Rule) -> tuple[int, str, int]:
     return rule.resource, rule.name, rule.pattern
 
 
-def _shown(rule: Rule) -> AclDescription:
+def _to_result(rule: Rule) -> AclDescription:
     return AclDescription(rule.principal, rule.host, rule.operation, rule.effect)

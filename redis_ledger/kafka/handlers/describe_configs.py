@@ -11,7 +11,7 @@ from __future__ import annotations
 from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
 from redis_ledger.broker.topics.configs import Described
 from redis_ledger.errors import InvalidRequest, LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.protocol.messages.describe_configs_request import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -32,24 +32,24 @@ RESOURCES_MAX = 10_000  # of one request
 
 
 async def handle(request: DescribeConfigsRequest, call: RequestContext) -> DescribeConfigsResponse:
-    async def describe(asked: DescribeConfigsResource) -> DescribeConfigsResult:
+    async def describe(entry: DescribeConfigsResource) -> DescribeConfigsResult:
         try:
             if len(resources) > RESOURCES_MAX:
                 raise InvalidRequest(f"At most {RESOURCES_MAX} resources can be described by one request.")
-            check(Op.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name, call)
-            found = await _of(asked, call)
+            check(Op.DESCRIBE_CONFIGS, entry.resource_type, entry.resource_name, call)
+            found = await _of(entry, call)
         except LedgerError as error:
             code, message = code_of(error), message_of(error)
-            return DescribeConfigsResult(code, message, asked.resource_type, asked.resource_name)
-        if asked.configuration_keys:  # an empty list means all, like null
-            keys = set(asked.configuration_keys)
+            return DescribeConfigsResult(code, message, entry.resource_type, entry.resource_name)
+        if entry.configuration_keys:  # an empty list means all, like null
+            keys = set(entry.configuration_keys)
             found = [each for each in found if each.name in keys]
-        shown = [_shown(each, request) for each in found]
-        return DescribeConfigsResult(NONE, None, asked.resource_type, asked.resource_name, shown)
+        shown = [_to_result(each, request) for each in found]
+        return DescribeConfigsResult(NONE, None, entry.resource_type, entry.resource_name, shown)
 
     # Duplicates are answered once: a small request must not cause a huge response.
-    resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
-    return DescribeConfigsResponse(results=await few_at_once(describe, resources.values()))
+    resources = {(entry.resource_type, entry.resource_name): entry for entry in request.resources}
+    return DescribeConfigsResponse(results=await gather_bounded(describe, resources.values()))
 
 
 def check(operation: Op, kind: int, name: str, call: RequestContext) -> None:
@@ -62,11 +62,11 @@ def check(operation: Op, kind: int, name: str, call: RequestContext) -> None:
         call.check(operation, Resource.CLUSTER, CLUSTER_NAME)
 
 
-async def _of(asked: DescribeConfigsResource, call: RequestContext) -> list[Described]:
-    configs, name = call.broker.configs, asked.resource_name
-    if asked.resource_type == TOPIC:
+async def _of(entry: DescribeConfigsResource, call: RequestContext) -> list[Described]:
+    configs, name = call.broker.configs, entry.resource_name
+    if entry.resource_type == TOPIC:
         return await configs.of_topic(name)
-    if asked.resource_type == BROKER:
+    if entry.resource_type == BROKER:
         if not name:
             return []
         if name != str(call.broker.live_brokers.node_id):
@@ -74,18 +74,18 @@ async def _of(asked: DescribeConfigsResource, call: RequestContext) -> list[Desc
                 f"This is broker {call.broker.live_brokers.node_id}; send the request to broker {name[:20]!r}."
             )
         return configs.of_broker()
-    if asked.resource_type == GROUP:
+    if entry.resource_type == GROUP:
         if not name:
             raise InvalidRequest("The group has no name.")
         return configs.of_group()
-    raise InvalidRequest(f"Configurations of {kind_name(asked.resource_type)} are not supported.")
+    raise InvalidRequest(f"Configurations of {kind_name(entry.resource_type)} are not supported.")
 
 
 def kind_name(kind: int) -> str:
     return KINDS.get(kind, f"resources of type {kind}")
 
 
-def _shown(found: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def _to_result(found: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
     synonyms = [DescribeConfigsSynonym(*each) for each in found.synonyms] if request.include_synonyms else []
     documentation = found.documentation if request.include_documentation else None
     return DescribeConfigsResourceResult(

@@ -12,8 +12,8 @@ from __future__ import annotations
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups.service import Groups
 from redis_ledger.errors import GroupNotFound, LedgerError
-from redis_ledger.groups.member import State
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.groups.member import GroupState
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.group_errors import group_code
 from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
 from redis_ledger.kafka.protocol.messages.describe_groups_response import (
@@ -37,8 +37,8 @@ async def handle(request: DescribeGroupsRequest, call: RequestContext) -> Descri
             found = await groups.describe(group)
         except LedgerError as error:
             if isinstance(error, GroupNotFound) and call.version < NOT_FOUND_FROM:
-                return DescribedGroup(group_id=group, group_state=State.DEAD.value)
-            return DescribedGroup(group_code(error), message_of(error), group, State.DEAD.value)
+                return DescribedGroup(group_id=group, group_state=GroupState.DEAD.value)
+            return DescribedGroup(group_code(error), message_of(error), group, GroupState.DEAD.value)
         members = [
             DescribedGroupMember(m.member_id, m.instance_id, m.client_id, m.client_host, m.metadata, m.assignment)
             for m in found.members
@@ -54,4 +54,4 @@ async def handle(request: DescribeGroupsRequest, call: RequestContext) -> Descri
             ),
         )
 
-    return DescribeGroupsResponse(groups=await few_at_once(one, dict.fromkeys(request.groups)))
+    return DescribeGroupsResponse(groups=await gather_bounded(one, dict.fromkeys(request.groups)))

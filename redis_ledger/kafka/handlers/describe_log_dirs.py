@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 from redis_ledger.errors import LedgerError, UnknownPartition, UnknownTopic
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from redis_ledger.kafka.protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -25,12 +25,12 @@ DIRECTORY = "redis"
 
 async def handle(request: DescribeLogDirsRequest, call: RequestContext) -> DescribeLogDirsResponse:
     try:
-        wanted = await _wanted(request, call)
-        sizes = await few_at_once(lambda each: _size(*each, call), wanted)
+        requested = await _wanted(request, call)
+        sizes = await gather_bounded(lambda each: _size(*each, call), requested)
     except LedgerError as error:
         return DescribeLogDirsResponse(0, code_of(error), [DescribeLogDirsResult(code_of(error), DIRECTORY)])
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for (topic, number), size in zip(wanted, sizes, strict=True):
+    for (topic, number), size in zip(requested, sizes, strict=True):
         if size is not None:
             topics.setdefault(topic, []).append(DescribeLogDirsPartition(number, size, 0, False))
     shown = [DescribeLogDirsTopic(topic, partitions) for topic, partitions in topics.items()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from redis_ledger.auth.acl import Op
 from redis_ledger.broker.types import PartitionProducer
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.describe_producers_request import DescribeProducersRequest
 from redis_ledger.kafka.protocol.messages.describe_producers_response import (
@@ -26,11 +26,11 @@ IS_READ = True
 async def handle(request: DescribeProducersRequest, call: RequestContext) -> DescribeProducersResponse:
     topics = []
     # Duplicates are answered once: a small request must not cause a huge response.
-    asked: dict[str, dict[int, None]] = {}
+    entry: dict[str, dict[int, None]] = {}
     for topic in request.topics:
-        asked.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
-    places = await PartitionLookup(call.broker.catalog).expect(asked)
-    for name, numbers in asked.items():
+        entry.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    places = await PartitionLookup(call.broker.catalog).expect(entry)
+    for name, numbers in entry.items():
 
         async def describe(number: int, name: str = name) -> PartitionResponse:
             try:
@@ -39,12 +39,12 @@ async def handle(request: DescribeProducersRequest, call: RequestContext) -> Des
                 found = await call.broker.topics.producers(name, number)
             except LedgerError as error:
                 return PartitionResponse(number, code_of(error), message_of(error))
-            return PartitionResponse(number, NONE, None, [_shown(each) for each in found])
+            return PartitionResponse(number, NONE, None, [_to_result(each) for each in found])
 
-        topics.append(TopicResponse(name, await few_at_once(describe, numbers)))
+        topics.append(TopicResponse(name, await gather_bounded(describe, numbers)))
     return DescribeProducersResponse(topics=topics)
 
 
-def _shown(found: PartitionProducer) -> ProducerState:
+def _to_result(found: PartitionProducer) -> ProducerState:
     first = -1 if found.first_offset is None else found.first_offset
     return ProducerState(found.producer_id, found.epoch, found.sequence, found.last_ms, 0, first)

@@ -54,13 +54,13 @@ async def handle(request: DescribeTopicPartitionsRequest, call: RequestContext) 
             continue
         end = min(entry.partitions, begin + left)
         left -= max(0, end - begin)
-        topics.append(_shown(entry, range(begin, end), call))
+        topics.append(_to_result(entry, range(begin, end), call))
         if end < entry.partitions:
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=Cursor(name, end))
     return DescribeTopicPartitionsResponse(topics=topics)
 
 
-def _shown(entry: TopicEntry, numbers: range, call: RequestContext) -> DescribeTopicPartitionsResponseTopic:
+def _to_result(entry: TopicEntry, numbers: range, call: RequestContext) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for number in numbers:
         node = call.broker.live_brokers.leader(entry.name, number, call.peer.listener)

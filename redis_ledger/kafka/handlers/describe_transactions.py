@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
 from redis_ledger.kafka.protocol.messages.describe_transactions_response import (
     DescribeTransactionsResponse,
@@ -24,7 +24,7 @@ IS_READ = True
 async def handle(request: DescribeTransactionsRequest, call: RequestContext) -> DescribeTransactionsResponse:
     # A duplicate id is returned once.
     names = dict.fromkeys(request.transactional_ids)
-    return DescribeTransactionsResponse(0, await few_at_once(lambda name: _one(name, call), names))
+    return DescribeTransactionsResponse(0, await gather_bounded(lambda name: _one(name, call), names))
 
 
 async def _one(transactional_id: str, call: RequestContext) -> TransactionState:

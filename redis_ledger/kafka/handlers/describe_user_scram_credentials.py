@@ -33,11 +33,11 @@ async def handle(
     except LedgerError as error:
         return DescribeUserScramCredentialsResponse(0, code_of(error), message_of(error))
     times = Counter(each.name for each in request.users or ()) or Counter(users.keys())
-    results = [_shown(name, count, users.get(name)) for name, count in times.items()]
+    results = [_to_result(name, count, users.get(name)) for name, count in times.items()]
     return DescribeUserScramCredentialsResponse(0, NONE, None, results)
 
 
-def _shown(name: str, times: int, found: Verifiers | None) -> DescribeUserScramCredentialsResult:
+def _to_result(name: str, times: int, found: Verifiers | None) -> DescribeUserScramCredentialsResult:
     if times > 1:
         return DescribeUserScramCredentialsResult(name, DUPLICATE_RESOURCE, "The user is named twice.")
     if found is None:

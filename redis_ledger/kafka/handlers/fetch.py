@@ -19,7 +19,7 @@ from redis_ledger.broker import record_traces
 from redis_ledger.broker.fetch.many import PartitionRequest, Polled
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
-from redis_ledger.kafka.fetch_session import FetchSession, Key, Rest, opened
+from redis_ledger.kafka.fetch_session import CaughtUp, FetchSession, Key, opened
 from redis_ledger.kafka.partition_lookup import FEW, PartitionLookup
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.protocol.messages.fetch_response import (
@@ -66,7 +66,7 @@ async def handle(request: FetchRequest, call: RequestContext) -> FetchResponse:
         named = {(t.topic, t.topic_id, p.partition): p for t in request.topics for p in t.partitions}
         requested = list(starmap(_RequestedPartition, named.items()))
     else:
-        requested = [_RequestedPartition(key, known.asked) for key, known in session.partitions.items()]
+        requested = [_RequestedPartition(key, known.parameters) for key, known in session.partitions.items()]
     quotas, principal = call.broker.quotas, call.peer.principal
     if quotas.wait_s(principal) > 0.0:  # over its quota
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
@@ -96,7 +96,7 @@ class _Fetch:
         head, opened_here = call.broker.waiters.head, call.broker.catalog.opened
         changed, unchanged = [], set()
         for one in requested:
-            rest = session.partitions[one.key].rest
+            rest = session.partitions[one.key].caught_up
             if rest is not None:
                 partition = rest.partition
                 if (
@@ -129,7 +129,7 @@ class _Fetch:
         )
         size = 0
         for (one, each), read in zip(wanted, polled, strict=True):
-            self._rest(one, each, read)
+            self._note_caught_up(one, each, read)
             if rules is not call.broker.security.rules and not call.allows(
                 Op.READ, Resource.TOPIC, each.partition.topic
             ):
@@ -141,12 +141,12 @@ class _Fetch:
         failed = any(data.error_code for data in answers.values())
         return answers, failed or size >= max(request.min_bytes, 1)
 
-    def _rest(self, one: _RequestedPartition, wanted: PartitionRequest, read: Polled) -> None:
+    def _note_caught_up(self, one: _RequestedPartition, wanted: PartitionRequest, read: Polled) -> None:
         if self._session is not None:
             rest = None
             if isinstance(read, Read) and wanted.has_nothing(read.head, self._committed):
-                rest = Rest(wanted.partition, read.head, self._committed)
-            self._session.partitions[one.key].rest = rest
+                rest = CaughtUp(wanted.partition, read.head, self._committed)
+            self._session.partitions[one.key].caught_up = rest
 
 
 async def _open(

@@ -14,7 +14,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers, Node
 from redis_ledger.broker.groups.service import check_group
 from redis_ledger.errors import CoordinatorNotFound, InvalidRequest, LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.group_errors import group_code
 from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from redis_ledger.kafka.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
@@ -41,7 +41,7 @@ async def handle(request: FindCoordinatorRequest, call: RequestContext) -> FindC
         return Coordinator(key, node.id, node.kafka_host, node.kafka_port, NONE, None)
 
     if call.version >= MANY_FROM:
-        return FindCoordinatorResponse(coordinators=await few_at_once(one, dict.fromkeys(request.coordinator_keys)))
+        return FindCoordinatorResponse(coordinators=await gather_bounded(one, dict.fromkeys(request.coordinator_keys)))
     found = await one(request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from redis_ledger.broker.topics.configs import Change, parse_changes
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.handlers.alter_configs import change
 from redis_ledger.kafka.protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
@@ -25,15 +25,15 @@ VERSIONS = (0, 1)
 
 
 async def handle(request: IncrementalAlterConfigsRequest, call: RequestContext) -> IncrementalAlterConfigsResponse:
-    times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
-    last = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    last = {(entry.resource_type, entry.resource_name): entry for entry in request.resources}
 
-    async def alter(asked: AlterConfigsResource) -> AlterConfigsResourceResponse:
-        kind, name = asked.resource_type, asked.resource_name
-        wanted = [Change(each.name, each.config_operation, each.value) for each in asked.configs]
+    async def alter(entry: AlterConfigsResource) -> AlterConfigsResourceResponse:
+        kind, name = entry.resource_type, entry.resource_name
+        requested = [Change(each.name, each.config_operation, each.value) for each in entry.configs]
         code, message = await change(
-            kind, name, times[kind, name], lambda: parse_changes(wanted), request.validate_only, call
+            kind, name, times[kind, name], lambda: parse_changes(requested), request.validate_only, call
         )  # fmt: skip
         return AlterConfigsResourceResponse(code, message, kind, name)
 
-    return IncrementalAlterConfigsResponse(responses=await few_at_once(alter, last.values()))
+    return IncrementalAlterConfigsResponse(responses=await gather_bounded(alter, last.values()))

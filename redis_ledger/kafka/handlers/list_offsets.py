@@ -15,7 +15,7 @@ from collections import Counter
 from redis_ledger.auth.acl import Op
 from redis_ledger.broker.fetch import offsets_for_times
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from redis_ledger.kafka.protocol.messages.list_offsets_response import (
@@ -39,44 +39,44 @@ AT_ONCE = 4  # concurrent lookups of one request; a lookup by time decodes a bat
 async def handle(request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
     committed = request.isolation_level == READ_COMMITTED
     topics = []
-    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    named = Counter((topic.name, entry.partition_index) for topic in request.topics for entry in topic.partitions)
     places = await PartitionLookup(call.broker.catalog).expect(topic.name for topic in request.topics)
     for topic in request.topics:
 
-        async def one(asked: ListOffsetsPartition, name: str = topic.name) -> ListOffsetsPartitionResponse:
-            if named[name, asked.partition_index] > 1:
-                return ListOffsetsPartitionResponse(asked.partition_index, INVALID_REQUEST)
-            return await _one(name, asked, committed, places, call)
+        async def one(entry: ListOffsetsPartition, name: str = topic.name) -> ListOffsetsPartitionResponse:
+            if named[name, entry.partition_index] > 1:
+                return ListOffsetsPartitionResponse(entry.partition_index, INVALID_REQUEST)
+            return await _one(name, entry, committed, places, call)
 
-        once = {asked.partition_index: asked for asked in topic.partitions}
-        topics.append(ListOffsetsTopicResponse(topic.name, await few_at_once(one, once.values(), AT_ONCE)))
+        once = {entry.partition_index: entry for entry in topic.partitions}
+        topics.append(ListOffsetsTopicResponse(topic.name, await gather_bounded(one, once.values(), AT_ONCE)))
     return ListOffsetsResponse(topics=topics)
 
 
 async def _one(
-    topic: str, asked: ListOffsetsPartition, committed: bool, places: PartitionLookup, call: RequestContext
+    topic: str, entry: ListOffsetsPartition, committed: bool, places: PartitionLookup, call: RequestContext
 ) -> ListOffsetsPartitionResponse:
-    number, wanted = asked.partition_index, asked.timestamp
-    least = {NEWEST: NEWEST_FROM, EARLIEST_LOCAL: LOCAL_FROM, LATEST_TIERED: TIERED_FROM}.get(wanted, 0)
-    if wanted < LATEST_TIERED or call.version < least:
+    number, requested = entry.partition_index, entry.timestamp
+    least = {NEWEST: NEWEST_FROM, EARLIEST_LOCAL: LOCAL_FROM, LATEST_TIERED: TIERED_FROM}.get(requested, 0)
+    if requested < LATEST_TIERED or call.version < least:
         return ListOffsetsPartitionResponse(number, UNSUPPORTED_VERSION)
     try:
         call.check_topic(Op.DESCRIBE, topic)
         partition = await places.get(topic, number)
         head = await partition.offsets.head()
-        if refused := epoch_code(asked.current_leader_epoch, head.leader_epoch):
+        if refused := epoch_code(entry.current_leader_epoch, head.leader_epoch):
             return ListOffsetsPartitionResponse(number, refused)
         timestamp, offset = -1, -1
-        if wanted == LATEST:
+        if requested == LATEST:
             offset = head.stable_offset if committed else head.end_offset
-        elif wanted == EARLIEST:
+        elif requested == EARLIEST:
             offset = head.start_offset
-        elif wanted == EARLIEST_LOCAL:
+        elif requested == EARLIEST_LOCAL:
             offset = max(head.start_offset, head.offloaded_offset)
-        elif wanted == LATEST_TIERED:
+        elif requested == LATEST_TIERED:
             offset = head.offloaded_offset - 1 if head.offloaded_offset > head.start_offset else -1
         else:
-            found = await _by_time(partition, None if wanted == NEWEST else wanted, committed, call)
+            found = await _by_time(partition, None if requested == NEWEST else requested, committed, call)
             if found is not None:
                 offset, timestamp = found
     except LedgerError as error:

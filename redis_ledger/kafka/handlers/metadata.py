@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.metadata_response import (
@@ -39,14 +39,14 @@ async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResp
     if request.topics is None or (call.version == 0 and not request.topics):
         entries = await call.broker.catalog.list()
         topics = [
-            _shown(each, request, call) for each in entries if call.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
+            _to_result(each, request, call) for each in entries if call.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
         ]
     else:
-        wanted = {(each.topic_id, each.name): each for each in request.topics}  # a duplicate topic is returned once
-        names = [name for id, name in wanted if id == NO_UUID and name is not None]
-        places = await PartitionLookup(call.broker.catalog).expect(names, (id for id, _ in wanted if id != NO_UUID))
+        selected = {(each.topic_id, each.name): each for each in request.topics}  # a duplicate topic is returned once
+        names = [name for id, name in selected if id == NO_UUID and name is not None]
+        places = await PartitionLookup(call.broker.catalog).expect(names, (id for id, _ in selected if id != NO_UUID))
         makes = _Makes(request, call)
-        topics = await few_at_once(lambda each: _topic(each, request, places, makes, call), wanted.values())
+        topics = await gather_bounded(lambda each: _topic(each, request, places, makes, call), selected.values())
     nodes = members.nodes(call.peer.listener)
     return MetadataResponse(
         brokers=[
@@ -75,21 +75,25 @@ class _Makes:
 
 
 async def _topic(
-    asked: MetadataRequestTopic, request: MetadataRequest, places: PartitionLookup, makes: _Makes, call: RequestContext
+    requested: MetadataRequestTopic,
+    request: MetadataRequest,
+    places: PartitionLookup,
+    makes: _Makes,
+    call: RequestContext,
 ) -> MetadataResponseTopic:
     catalog = call.broker.catalog
     try:
-        if asked.topic_id != NO_UUID:
-            entry = await catalog.get(await places.name(asked.topic_id))
+        if requested.topic_id != NO_UUID:
+            entry = await catalog.get(await places.name(requested.topic_id))
             if not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
                 name_told = None if call.version >= NULL_NAMES_FROM else ""
-                return MetadataResponseTopic(TopicForbidden.kafka_code, name_told, asked.topic_id)
-            return _shown(entry, request, call)
-        name = asked.name or ""
+                return MetadataResponseTopic(TopicForbidden.kafka_code, name_told, requested.topic_id)
+            return _to_result(entry, request, call)
+        name = requested.name or ""
         call.check_topic(Op.DESCRIBE, name)
         try:
             places.check(name)
-            return _shown(await catalog.get(name), request, call)
+            return _to_result(await catalog.get(name), request, call)
         except UnknownTopic:
             if not request.allow_auto_topic_creation or not call.broker.config.auto_create_topics:
                 raise
@@ -97,23 +101,23 @@ async def _topic(
                 call.check_topic(Op.CREATE, name)
             if not makes.one_more():
                 raise
-        return _shown(await catalog.ensure(name), request, call)
+        return _to_result(await catalog.ensure(name), request, call)
     except LedgerError as error:
-        code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)
+        code = UNKNOWN_TOPIC_ID if requested.topic_id != NO_UUID else code_of(error)
         return MetadataResponseTopic(
-            code, asked.name if call.version >= NULL_NAMES_FROM else asked.name or "", asked.topic_id
+            code, requested.name if call.version >= NULL_NAMES_FROM else requested.name or "", requested.topic_id
         )
 
 
-def _shown(entry: TopicEntry, request: MetadataRequest, call: RequestContext) -> MetadataResponseTopic:
+def _to_result(entry: TopicEntry, request: MetadataRequest, call: RequestContext) -> MetadataResponseTopic:
     leader, epoch_of = call.broker.live_brokers.leader, call.broker.leader_epochs.of
     partitions = []
     for number in range(entry.partitions):
         node = leader(entry.name, number, call.peer.listener)
         epoch = epoch_of(entry.id, number)
         partitions.append(MetadataResponsePartition(NONE, number, node, epoch, [node], [node], []))
-    asked = request.include_topic_authorized_operations
+    requested = request.include_topic_authorized_operations
     return MetadataResponseTopic(
         NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions,
-        operations(call, Resource.TOPIC, entry.name) if asked else NOT_REQUESTED,
+        operations(call, Resource.TOPIC, entry.name) if requested else NOT_REQUESTED,
     )  # fmt: skip

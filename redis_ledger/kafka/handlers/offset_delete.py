@@ -39,12 +39,12 @@ async def handle(request: OffsetDeleteRequest, call: RequestContext) -> OffsetDe
         taken = await subscribed_by(request.group_id, call)
     except LedgerError as error:
         return OffsetDeleteResponse(coordinator_code(error))
-    wanted, slots, topics = [], [], []
+    requested, slots, topics = [], [], []
     for topic in request.topics:
         answer = OffsetDeleteResponseTopic(topic.name, [])
         topics.append(answer)
-        for asked in topic.partitions:
-            slot = OffsetDeleteResponsePartition(asked.partition_index, NONE)
+        for entry in topic.partitions:
+            slot = OffsetDeleteResponsePartition(entry.partition_index, NONE)
             answer.partitions.append(slot)
             if not call.allows(Op.READ, Resource.TOPIC, topic.name):
                 slot.error_code = TopicForbidden.kafka_code
@@ -52,11 +52,11 @@ async def handle(request: OffsetDeleteRequest, call: RequestContext) -> OffsetDe
                 slot.error_code = GroupSubscribed.kafka_code
             else:
                 slots.append(slot)
-                wanted.append((topic.name, asked.partition_index))
-    outcomes = await call.broker.offsets.delete(request.group_id, wanted)
+                requested.append((topic.name, entry.partition_index))
+    outcomes = await call.broker.offsets.delete(request.group_id, requested)
     for slot, outcome in zip(slots, outcomes, strict=True):
         slot.error_code = NONE if outcome is None else coordinator_code(outcome)
-    for name in dict.fromkeys(name for (name, _), outcome in zip(wanted, outcomes, strict=True) if outcome is None):
+    for name in dict.fromkeys(name for (name, _), outcome in zip(requested, outcomes, strict=True) if outcome is None):
         await note(call, "subscription.delete", f"{name} {request.group_id}")
     return OffsetDeleteResponse(NONE, 0, topics)
 

@@ -17,7 +17,7 @@ from typing import Any
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups.offsets import StoredOffset
 from redis_ledger.errors import LedgerError, TopicForbidden, Unavailable, UnknownTopic, UnstableOffsets
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.group_offsets import coordinator_code, topic_names
 from redis_ledger.kafka.protocol.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
 from redis_ledger.kafka.protocol.messages.offset_fetch_response import (
@@ -41,12 +41,14 @@ async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFet
     topics: Any = request.topics  # with the fields of group topics
     only = OffsetFetchRequestGroup(request.group_id, topics=topics)
     answer = await one_group(only, request.require_stable, call)
-    told = [OffsetFetchResponseTopic(topic.name, [older(p) for p in topic.partitions]) for topic in answer.topics]
+    topics = [OffsetFetchResponseTopic(topic.name, [older(p) for p in topic.partitions]) for topic in answer.topics]
     if answer.error_code and call.version < GROUP_ERROR_FROM:
-        for asked in request.topics or ():
-            slots = [OffsetFetchResponsePartition(n, -1, -1, "", answer.error_code) for n in asked.partition_indexes]
-            told.append(OffsetFetchResponseTopic(asked.name, slots))
-    return OffsetFetchResponse(topics=told, error_code=answer.error_code)
+        for requested in request.topics or ():
+            slots = [
+                OffsetFetchResponsePartition(n, -1, -1, "", answer.error_code) for n in requested.partition_indexes
+            ]
+            topics.append(OffsetFetchResponseTopic(requested.name, slots))
+    return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
 
 
 async def groups(request: OffsetFetchRequest, call: RequestContext) -> list[OffsetFetchResponseGroup]:
@@ -58,7 +60,7 @@ async def groups(request: OffsetFetchRequest, call: RequestContext) -> list[Offs
             return OffsetFetchResponseGroup(group.group_id, [], INVALID_REQUEST)
         return await one_group(group, request.require_stable, call)
 
-    return await few_at_once(answered, request.groups)
+    return await gather_bounded(answered, request.groups)
 
 
 async def one_group(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.partition_lookup import PartitionLookup
 from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -32,18 +32,18 @@ async def handle(request: OffsetForLeaderEpochRequest, call: RequestContext) -> 
     topics, places = [], await PartitionLookup(call.broker.catalog).expect(topic.topic for topic in request.topics)
     for topic in request.topics:
 
-        async def end_of(asked: OffsetForLeaderPartition, name: str = topic.topic) -> EpochEndOffset:
+        async def end_of(entry: OffsetForLeaderPartition, name: str = topic.topic) -> EpochEndOffset:
             try:
                 call.check_topic(Op.DESCRIBE, name)
-                await places.get(name, asked.partition)
-                head = await call.broker.topics.head(name, asked.partition)
+                await places.get(name, entry.partition)
+                head = await call.broker.topics.head(name, entry.partition)
             except LedgerError as error:
-                return EpochEndOffset(code_of(error), asked.partition)
-            if refused := epoch_code(asked.current_leader_epoch, head.leader_epoch):
-                return EpochEndOffset(refused, asked.partition)
-            end = end_of_epoch(head.epoch_starts, asked.leader_epoch, head.current)
-            return EpochEndOffset(NONE, asked.partition, end.epoch, end.end_offset)
+                return EpochEndOffset(code_of(error), entry.partition)
+            if refused := epoch_code(entry.current_leader_epoch, head.leader_epoch):
+                return EpochEndOffset(refused, entry.partition)
+            end = end_of_epoch(head.epoch_starts, entry.leader_epoch, head.current)
+            return EpochEndOffset(NONE, entry.partition, end.epoch, end.end_offset)
 
         once = {each.partition: each for each in topic.partitions}  # a duplicate partition is returned once
-        topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, once.values())))
+        topics.append(OffsetForLeaderTopicResult(topic.topic, await gather_bounded(end_of, once.values())))
     return OffsetForLeaderEpochResponse(topics=topics)

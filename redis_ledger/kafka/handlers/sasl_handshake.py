@@ -19,7 +19,7 @@ UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 33, 34
 
 async def handle(request: SaslHandshakeRequest, call: RequestContext) -> SaslHandshakeResponse:
     peer = call.peer
-    if not call.broker.config.auth_required or peer.proof is not None or peer.sasl is not None:
+    if not call.broker.config.auth_required or peer.credential is not None or peer.sasl is not None:
         return SaslHandshakeResponse(ILLEGAL_SASL_STATE)
     if request.mechanism not in MECHANISMS:
         peer.is_refused = True

@@ -40,11 +40,11 @@ def rule_of(creation: Any) -> Rule:
     return rule
 
 
-def filter_of(asked: Any) -> Filter | None:
+def filter_of(entry: Any) -> Filter | None:
     """asked: a DescribeAclsRequest or a DeleteAclsFilter.  Returns None for a filter that cannot match."""
-    if asked.resource_type_filter > max(Resource) or asked.operation > max(Op):
+    if entry.resource_type_filter > max(Resource) or entry.operation > max(Op):
         return None
     return Filter(
-        Resource(asked.resource_type_filter), asked.resource_name_filter, Pattern(asked.pattern_type_filter),
-        asked.principal_filter, asked.host_filter, Op(asked.operation), Effect(asked.permission_type),
+        Resource(entry.resource_type_filter), entry.resource_name_filter, Pattern(entry.pattern_type_filter),
+        entry.principal_filter, entry.host_filter, Op(entry.operation), Effect(entry.permission_type),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from redis_ledger.auth.scram import HASHES, Exchange
 from redis_ledger.broker.security.scram_credentials import ScramCredentials
 from redis_ledger.broker.security.service import Security
 from redis_ledger.errors import AuthenticationFailed, LedgerError
-from redis_ledger.kafka.request_context import Peer, Proof
+from redis_ledger.kafka.request_context import LoginCredential, Peer
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 
@@ -37,7 +37,7 @@ class Login:
         """mechanism: one of MECHANISMS.  bare: tokens arrive without a request around them."""
         self.mechanism, self.bare = mechanism, bare
         self.principal = ""
-        self.proof: Proof | None = None
+        self.credential: LoginCredential | None = None
         self._users, self._security = users, security
         self._mark = ""  # the user's version when the password was read
         self._asked = ""  # user name of a SCRAM client
@@ -65,13 +65,13 @@ class Login:
             raise AuthenticationFailed("The authorization id must be empty or the user name.")
         if user == TOKEN:
             self.principal, _ = await self._security.recognize(password)
-            self.proof = Proof(token=password)
+            self.credential = LoginCredential(token=password)
             return
         self._mark = await self._users.check_password(user, password, host)
         self._is(user)
 
     def _is(self, user: str) -> None:
-        self.principal, self.proof = f"User:{user}", Proof(user=user, mark=self._mark)
+        self.principal, self.credential = f"User:{user}", LoginCredential(user=user, mark=self._mark)
 
 
 async def step(login: Login, token: bytes, peer: Peer) -> bytes:
@@ -87,5 +87,5 @@ async def step(login: Login, token: bytes, peer: Peer) -> bytes:
         raise
     if login.principal:
         peer.principal, peer.is_authenticated, peer.sasl = login.principal, True, None
-        peer.proof, peer.until_s = login.proof, math.inf
+        peer.credential, peer.until_s = login.credential, math.inf
     return answer

@@ -12,26 +12,26 @@ from collections.abc import Iterable
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.request_context import Peer, Proof
+from redis_ledger.kafka.request_context import LoginCredential, Peer
 
 
-async def over(peers: Iterable[Peer], broker: Broker) -> set[Proof]:
+async def over(peers: Iterable[Peer], broker: Broker) -> set[LoginCredential]:
     """Returns the proofs that are no longer valid."""
-    proven = {peer.proof: peer.principal for peer in peers if peer.proof is not None}
-    users = {proof.user for proof in proven if proof.user}
+    proven = {peer.credential: peer.principal for peer in peers if peer.credential is not None}
+    users = {credential.user for credential in proven if credential.user}
     marks: dict[str, str] | None = {}
     try:
         marks = await broker.scram_credentials.marks(users) if users else {}
     except LedgerError:
         marks = None
-    return {proof for proof, principal in proven.items() if not _holds(proof, principal, broker, marks)}
+    return {credential for credential, principal in proven.items() if not _holds(credential, principal, broker, marks)}
 
 
-def _holds(proof: Proof, principal: str, broker: Broker, marks: dict[str, str] | None) -> bool:
+def _holds(credential: LoginCredential, principal: str, broker: Broker, marks: dict[str, str] | None) -> bool:
     """marks: user versions; None while they cannot be read."""
-    if proof.user:
-        return marks is None or marks.get(proof.user) == proof.mark
+    if credential.user:
+        return marks is None or marks.get(credential.user) == credential.mark
     try:
-        return broker.security.identify(proof.token)[0] == principal
+        return broker.security.identify(credential.token)[0] == principal
     except LedgerError:
         return False

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redis_ledger.auth.acl import (
+    AUDITED_MAX,
     CLUSTER_NAME,
     IMPLIED_BY,
     OPERATIONS_OF,
-    TOLD_MAX,
     Caller,
     Effect,
     Filter,
@@ -211,4 +211,4 @@ def test_every_operation_of_a_resource_makes_a_rule():
 )
 def test_rule_has_the_same_sentence_everywhere(given_rule, sentence):
     assert said(given_rule) == sentence
-    assert facts([given_rule] * (TOLD_MAX + 1)) == {"acls": [sentence] * TOLD_MAX}
+    assert facts([given_rule] * (AUDITED_MAX + 1)) == {"acls": [sentence] * AUDITED_MAX}

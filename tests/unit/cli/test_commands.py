@@ -178,7 +178,7 @@ def test_a_line_that_is_no_record_is_named_and_what_was_written_is_told(stub):
 
 def test_what_consume_prints_as_json_is_what_produce_reads(stub):
     message = Message("orders", 0, 3, b"k", b'{"a": 1}', {"h": b"v", "b": b"\xff", "n": None}, 17)
-    line = json.dumps(consume.shown(message), default=lambda raw: json.loads(bytes(raw)))
+    line = json.dumps(consume.to_json(message), default=lambda raw: json.loads(bytes(raw)))
     run("produce", "copy", "--json-lines", given=line.encode() + b"\n")
     [(topic, _, record)] = stub.records
     assert (topic, record.key, json.loads(record.value), record.timestamp_ms) == ("copy", b"k", {"a": 1}, 17)
@@ -189,7 +189,7 @@ def test_what_consume_prints_as_json_is_what_produce_reads(stub):
 def test_a_shown_value_leads_back_to_its_bytes(stub, value):
     import msgspec
 
-    line = msgspec.json.encode(consume.shown(Message("orders", 0, 3, None, value, {}, 17)))
+    line = msgspec.json.encode(consume.to_json(Message("orders", 0, 3, None, value, {}, 17)))
     assert b"\n" not in line
     assert run("produce", "copy", "--json-lines", given=line + b"\n").code == 0
     [(_, _, record)] = stub.records

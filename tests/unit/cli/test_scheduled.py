@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from redis_ledger.app.cli.scheduled import drawn
+from redis_ledger.app.cli.scheduled import render_histogram
 from redis_ledger.client.models import Bin
 from tests.support.stub_scheduled import NOW_MS
 from tests.unit.cli.test_commands import run
@@ -119,6 +119,6 @@ def test_what_waits_is_counted_drawn_indexed_and_cleared(stub, waits):
 
 
 def test_a_bar_is_as_long_as_its_share_and_there_is_one_wherever_there_is_something():
-    lines = drawn([Bin(0, 5, 1), Bin(5, 10, 0), Bin(10, 15, 1_000), Bin(15, 20, 500)])
+    lines = render_histogram([Bin(0, 5, 1), Bin(5, 10, 0), Bin(10, 15, 1_000), Bin(15, 20, 500)])
     assert [line.count("█") for line in lines] == [1, 0, 40, 20]
     assert lines[:2] == ["1970-01-01 00:00:00Z      1  █", "1970-01-01 00:00:00.005Z      0"]

@@ -12,7 +12,7 @@ from redis_ledger.errors import (
     RebalanceInProgress,
     UnknownMember,
 )
-from redis_ledger.groups.member import State
+from redis_ledger.groups.member import GroupState
 from tests.support.classic import DELAY, RANGE, REBALANCE, SESSION, Play
 
 
@@ -47,7 +47,7 @@ def test_first_member_leads_and_gets_all_members(play):
     assert play.answers[first].leader == play.answers[second].leader == "a-1"
     assert [(m.member_id, m.metadata) for m in play.answers[first].members] == [("a-1", b"r"), ("b-2", b"of b")]
     assert play.answers[second].members == ()
-    assert play.group.state is State.COMPLETING
+    assert play.group.state is GroupState.COMPLETING
 
 
 def test_each_member_that_comes_to_an_empty_group_puts_the_first_generation_off():
@@ -110,7 +110,7 @@ def test_generations_go_on_from_the_one_that_was_stored_last():
 def test_member_without_a_common_protocol_is_refused(play, protocol_type, protocols):
     play.stable("a")
     assert play.answer_of(play.join(name="b", protocol_type=protocol_type, protocols=protocols)) is InconsistentProtocol
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,13 @@ def test_unchanged_follower_is_redirected_to_the_new_coordinator(play):
     ticket = play.join(follower)
     assert play.answers[ticket].generation == 1
     assert play.answers[ticket].members == ()
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 def test_a_leader_that_joins_again_begins_a_rebalance(play):
     leader, follower = play.stable("a", "b")
     ticket = play.join(leader)
-    assert play.group.state is State.PREPARING
+    assert play.group.state is GroupState.PREPARING
     play.join(follower)
     play.run()
     assert play.answers[ticket].generation == 2
@@ -230,7 +230,7 @@ def test_member_with_a_new_id_is_waited_for(play):
     play.join(name="b", is_called=True, session_ms=20_000)
     ticket = play.join(one)
     assert ticket not in play.answers
-    assert play.group.state is State.PREPARING
+    assert play.group.state is GroupState.PREPARING
     play.join(f"b-{ticket - 1}")
     play.run()
     assert len(play.answers[ticket].members) == 2
@@ -256,7 +256,7 @@ def test_assignments_wait_for_the_leader_and_go_to_whom_they_are_for(play):
     assert (play.answers[led].assignment, play.answers[waiting].assignment) == (b"1", b"2")
     assert play.answers[play.sync(c)].assignment == b""  # the leader has forgotten it
     assert play.answers[led].protocol == "range"
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_follower_that_never_asks_for_its_assignment_is_out_too(play):
     play.run(2 * DELAY)
     leader, follower = (play.answers[ticket].member_id for ticket in tickets)
     play.sync(leader, assignments={leader: b"all"})
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
     play.run(REBALANCE)
     assert follower not in play.group._roster.members
     with pytest.raises(RebalanceInProgress):

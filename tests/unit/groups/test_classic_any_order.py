@@ -10,7 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from redis_ledger.errors import LedgerError
 from redis_ledger.groups.classic import NEW_MEMBER_MS
-from redis_ledger.groups.member import OVERHEAD_BYTES, Joined, State, Synced
+from redis_ledger.groups.member import OVERHEAD_BYTES, GroupState, Joined, Synced
 from tests.support.classic import DELAY, REBALANCE, SESSION, Play
 
 INSTANCES = ["i", "j"]
@@ -52,7 +52,7 @@ class AnyOrder(RuleBasedStateMachine):
         for member in self.some(which):
             self.play.join(member.id, protocols=member.protocols, instance_id=member.instance_id)
 
-    @precondition(lambda self: self.play.group.state is State.COMPLETING)
+    @precondition(lambda self: self.play.group.state is GroupState.COMPLETING)
     @rule(which=WHICH)
     def ask_in_time(self, which: int) -> None:
         self.sync(which, 0)
@@ -111,7 +111,7 @@ class AnyOrder(RuleBasedStateMachine):
     def all_come_again(self) -> None:
         """What well-behaved members do: the next generation begins."""
         self.redis(True)
-        if self.play.group.state is State.PREPARING:
+        if self.play.group.state is GroupState.PREPARING:
             self.join_unchanged(ALL)
         self.play.run(4 * DELAY)
 
@@ -136,12 +136,12 @@ class AnyOrder(RuleBasedStateMachine):
         known = {
             m.id: (m.assignment, list(m.protocols.items())) for m in group._roster.members.values() if not m.is_new
         }
-        leader, settled, generation = group._roster.leader, group.state is State.STABLE, group.generation
+        leader, settled, generation = group._roster.leader, group.state is GroupState.STABLE, group.generation
         self.play.move()
         roster = self.play.group._roster
         assert {m.id: (m.assignment, list(m.protocols.items())) for m in roster.members.values()} == known
         assert self.play.group.generation == generation
-        assert (self.play.group.state is State.STABLE) is settled
+        assert (self.play.group.state is GroupState.STABLE) is settled
         assert roster.leader == leader or leader not in known
 
     # -- what must hold ----------------------------------------------------------------------------------------------
@@ -185,13 +185,13 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def members_of_a_settled_group_know_its_generation(self) -> None:
         group = self.play.group
-        if group.state in (State.STABLE, State.COMPLETING):
+        if group.state in (GroupState.STABLE, GroupState.COMPLETING):
             for member in group._roster.members.values():
                 assert self.received.get(member.id) == group.generation or member.instance_id is not None
-        if group.state is State.STABLE:
+        if group.state is GroupState.STABLE:
             assert not group._roster.joins
             assert not group._roster.syncs
-        assert (group.state is State.EMPTY) <= (not group._roster.members)
+        assert (group.state is GroupState.EMPTY) <= (not group._roster.members)
 
     @invariant()
     def the_books_are_right(self) -> None:

@@ -11,7 +11,7 @@ from redis_ledger.errors import (
     UnknownMember,
 )
 from redis_ledger.groups.classic import NEW_MEMBER_MS
-from redis_ledger.groups.member import State
+from redis_ledger.groups.member import GroupState
 from tests.support.classic import DELAY, REBALANCE, SESSION, Play
 
 
@@ -34,7 +34,7 @@ def test_a_member_that_leaves_makes_the_others_rebalance(play):
 def test_emptied_group_advances_its_generation(play):
     play.leave(*play.stable("a", "b"))
     play.run()
-    assert play.group.state is State.EMPTY
+    assert play.group.state is GroupState.EMPTY
     assert play.group.is_idle
     assert play.group.generation == 2
 
@@ -43,7 +43,7 @@ def test_an_id_that_was_given_can_be_given_back_without_a_rebalance(play):
     play.stable("a")
     play.join(name="b", is_called=True)
     assert play.leave("b-3") == [None]
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 def test_removed_waiting_member_gets_an_error(play):
@@ -95,7 +95,7 @@ def test_stalled_broker_removes_no_member(play):
     play.group.put_off(3 * SESSION)
     play.run()
     play.beat(one)
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 def test_takeover_of_the_group_answers_all_waiting_members(play):
@@ -135,7 +135,7 @@ def test_generation_of_an_emptied_group_is_not_sent(play):
 
 # -- commits -----------------------------------------------------------------------------------------------------------
 
-EMPTY, PREPARING, COMPLETING, STABLE = State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE
+EMPTY, PREPARING, COMPLETING, STABLE = GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE
 
 
 def brought_to(state):
@@ -196,7 +196,7 @@ def test_a_commit_counts_as_a_heartbeat(play):
     for _ in range(5):
         play.run(SESSION - 1)
         assert play.group.check_commit(one, None, 1, play.now) == 1
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
 
 
 def test_a_reader_of_offsets_raises_the_generation_that_was_handed_out(play):

@@ -9,7 +9,7 @@ from redis_ledger.errors import (
     InvalidRequest,
     UnknownMember,
 )
-from redis_ledger.groups.member import State
+from redis_ledger.groups.member import GroupState
 from tests.support.classic import DELAY, REBALANCE, Play
 
 
@@ -36,7 +36,7 @@ def test_returning_static_member_keeps_its_assignment_without_a_rebalance(play):
     assert back.member_id not in (a, b)
     assert (back.generation, back.leader, back.members) == (1, a, ())
     assert play.answers[play.sync(back.member_id, instance_id="b")].assignment == b"of b"
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
     # The one it replaced is fenced, whatever it asks
     assert play.answer_of(play.sync(b, instance_id="b")) is FencedInstance
     assert play.answer_of(play.join(b, instance_id="b")) is FencedInstance
@@ -100,7 +100,7 @@ def test_a_static_member_that_does_not_join_again_stays_until_its_session_ends(p
 def test_an_administrator_takes_a_static_member_out_by_its_instance(play):
     _, b = stable_statics(play)
     assert play.leave_as(("", "b"), ("", "nobody"), ("", None)) == [None, UnknownMember, UnknownMember]
-    assert play.group.state is State.PREPARING
+    assert play.group.state is GroupState.PREPARING
     with pytest.raises(UnknownMember):
         play.group.heartbeat(b, "b", 1, play.now)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.errors import NotCoordinator, RebalanceInProgress
-from redis_ledger.groups.member import State
+from redis_ledger.groups.member import GroupState
 from tests.support.classic import DELAY, REBALANCE, SESSION, Play
 
-EMPTY, PREPARING, COMPLETING, STABLE = State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE
+EMPTY, PREPARING, COMPLETING, STABLE = GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE
 
 
 @pytest.fixture

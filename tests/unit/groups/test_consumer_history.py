@@ -45,9 +45,13 @@ def test_no_partition_is_read_by_two_and_in_the_end_each_by_one(history):
             clients[who].leave(for_a_while=True)
             clients[who].name = f"{who}{how}"
         elif what == "move":
-            before = {member.id: (member.at, member.target, member.wish) for member in world.group.members.values()}
+            before = {
+                member.id: (member.at, member.target, member.subscription) for member in world.group.members.values()
+            }
             world.move()
-            after = {member.id: (member.at, member.target, member.wish) for member in world.group.members.values()}
+            after = {
+                member.id: (member.at, member.target, member.subscription) for member in world.group.members.values()
+            }
             assert after == before
         everything = [one for client in clients.values() for one in client.owned]
         assert len(everything) == len(set(everything)), (what, who, how)

@@ -93,9 +93,9 @@ async def test_groups_owned_by_others_are_dropped_and_the_rest_kept(coordinator,
     redis.owners["lost"] = "b2"
     redis.away = 1
     with pytest.raises(StoreUnavailable):
-        await coordinator.look_after()
+        await coordinator.check_ownership()
     assert set(coordinator.groups) == {mine, lost}  # what is not known changes nothing
-    await coordinator.look_after()
+    await coordinator.check_ownership()
     assert coordinator.groups == [mine]
     with pytest.raises(NotCoordinator):
         lost.heartbeat("m-1", None, 1, 0)
@@ -106,7 +106,7 @@ async def test_lost_claim_is_renewed_unless_another_broker_owned_the_group(coord
     kept, lost = await settled(coordinator, "kept"), await settled(coordinator, "lost")
     redis.owners.clear()
     redis.generations["lost"] += 1
-    await coordinator.look_after()
+    await coordinator.check_ownership()
     # Then the other one goes on as if nothing had happened
     assert coordinator.groups == [kept]
     kept.heartbeat("m-1", None, 1, coordinator.now())
@@ -163,10 +163,10 @@ async def test_bug_in_a_group_answers_all_waiting_members(coordinator, monkeypat
 async def test_empty_group_is_released_after_a_while(coordinator, redis, monkeypatch):
     await coordinator.open("empty", "classic")
     await settled(coordinator, "used")
-    await coordinator.look_after()
+    await coordinator.check_ownership()
     assert redis.forgotten == []
     monkeypatch.setattr(module, "IDLE_MS", 0)
-    await coordinator.look_after()
+    await coordinator.check_ownership()
     assert redis.forgotten == ["empty"]
     assert [group.name for group in coordinator.groups] == ["used"]
 

@@ -94,7 +94,7 @@ async def test_waiters_for_an_unstored_change_are_answered_when_the_group_is_rel
         await coordinator.close()
     else:
         redis.owners["g"] = "b2"
-        await coordinator.look_after()
+        await coordinator.check_ownership()
     # Then the member is sent to the next one
     with pytest.raises(NotCoordinator):
         await asyncio.wait_for(synced, 5)
@@ -105,7 +105,7 @@ async def test_members_that_redis_has_lost_are_stored_again(coordinator, redis):
     rows, summary = dict(redis.members["g"]), redis.stored["g"]
     for lost in ({}, {"ghost": b"row"}):
         redis.members["g"], redis.stored["g"] = lost, Summary(0, b"", len(lost))
-        await coordinator.look_after()
+        await coordinator.check_ownership()
         while coordinator._held["g"].storing is not None:
             await asyncio.sleep(0)
         assert (redis.members["g"], redis.stored["g"]) == (rows, summary)

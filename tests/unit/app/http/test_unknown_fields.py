@@ -7,7 +7,7 @@ from redis_ledger.app.http.decoding import BodyReader, QueryReader
 from redis_ledger.app.http.schemas.core import ChangeTopic, CreateTopic, Empty, Execute, FetchQuery, Produce
 from redis_ledger.app.http.schemas.offload import Publish
 from redis_ledger.app.http.schemas.subscriptions import Ack, Receive
-from redis_ledger.app.http.unknown_fields import fields, refusal
+from redis_ledger.app.http.unknown_fields import fields, unknown_field_error
 from redis_ledger.errors import InvalidRequest
 
 
@@ -55,7 +55,7 @@ def test_a_query_parameter_that_is_not_known_is_refused_with_the_one_that_was_me
 def test_what_is_wrong_with_a_known_field_is_said_as_before():
     with pytest.raises(InvalidRequest, match=r"^\$\.max_records: expected int"):
         read(Receive, '{"max_records": "3"}')
-    assert refusal("Expected `int`, got `str` - at `$.max_records`", Receive, "field") is None
+    assert unknown_field_error("Expected `int`, got `str` - at `$.max_records`", Receive, "field") is None
 
 
 def test_long_names_are_repeated_in_part():
@@ -90,5 +90,5 @@ def test_the_type_at_a_place_has_its_fields_by_the_names_of_json(path, names):
 def test_places_that_differ_in_a_number_are_looked_up_once():
     fields.cache_clear()
     for number in range(50):
-        refusal(f"Object contains unknown field `x` - at `$.records[{number}]`", Produce, "field")
+        unknown_field_error(f"Object contains unknown field `x` - at `$.records[{number}]`", Produce, "field")
     assert fields.cache_info().currsize == 1

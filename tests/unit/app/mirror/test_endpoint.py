@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.tools.mirror.endpoint import connection
 
 
@@ -50,7 +50,7 @@ def test_tls_has_a_context_that_checks_whom_it_speaks_to(tmp_path):
     ],
 )
 def test_what_cannot_be_used_is_told_and_no_secret_with_it(tmp_path, address, text, said):
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(CommandError) as refusal:
         connection(address, "--from", properties(tmp_path, text))
     assert said in str(refusal.value)
     assert "hidden" not in str(refusal.value)

@@ -8,7 +8,7 @@ import pytest
 
 from redis_ledger.app.cli.serve_options import overrides
 from redis_ledger.app.process.addresses import HostPort, is_loopback, listen, without_secrets
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.supervisor import field
 
 
@@ -27,7 +27,7 @@ def test_host_and_port_are_read(text: str, host: str, port: int, url: str) -> No
 
 @pytest.mark.parametrize("text", ["", "8080", ":8080", "host:", "host:-1", "host:65536", "host:http", "host:８０"])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(Refusal, match="is not HOST:PORT"):
+    with pytest.raises(CommandError, match="is not HOST:PORT"):
         HostPort.parse(text, "--http")
 
 
@@ -50,7 +50,7 @@ def test_port_0_becomes_the_port_that_was_found() -> None:
 
 def test_a_port_in_use_is_refused_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        with pytest.raises(Refusal, match="in use: stop the other process, or choose another port"):
+        with pytest.raises(CommandError, match="in use: stop the other process, or choose another port"):
             listen(HostPort("127.0.0.1", taken.getsockname()[1]), "--http")
 
 
@@ -76,5 +76,5 @@ def test_a_field_of_the_ready_line() -> None:
 
 def test_overrides_are_pairs() -> None:
     assert overrides(["prefix=a=b", "num_partitions=4"]) == {"prefix": "a=b", "num_partitions": "4"}
-    with pytest.raises(Refusal, match="is not NAME=VALUE"):
+    with pytest.raises(CommandError, match="is not NAME=VALUE"):
         overrides(["num_partitions"])

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from redis_ledger.app.process.broker_process import until_told_to_stop
+from redis_ledger.app.process.broker_process import run_until_stopped
 
 
 class Broker:
@@ -47,7 +47,7 @@ def stdin(monkeypatch):
 
 async def test_a_parent_that_closes_stdin_and_sends_a_signal_gets_a_whole_drain(exits, stdin):
     broker = Broker()
-    serving = asyncio.create_task(until_told_to_stop(broker.work, exit_with_stdin=True))
+    serving = asyncio.create_task(run_until_stopped(broker.work, exit_with_stdin=True))
     await asyncio.sleep(0)
     # Given a broker that drains since its stdin ended
     stdin.close()
@@ -63,7 +63,7 @@ async def test_a_parent_that_closes_stdin_and_sends_a_signal_gets_a_whole_drain(
 
 async def test_a_second_signal_ends_the_process_at_once(exits):
     broker = Broker()
-    serving = asyncio.create_task(until_told_to_stop(broker.work, exit_with_stdin=False))
+    serving = asyncio.create_task(run_until_stopped(broker.work, exit_with_stdin=False))
     await asyncio.sleep(0)
     os.kill(os.getpid(), signal.SIGTERM)
     await asyncio.wait_for(broker.draining.wait(), 10)

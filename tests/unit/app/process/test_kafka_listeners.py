@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from redis_ledger.app.process.kafka_listeners import listeners, shown, speaking_tls
-from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.app.process.kafka_listeners import listener_text, listeners, speaking_tls
 from redis_ledger.config import Config
 from tests.support.processes import ROOT
 
@@ -29,7 +29,7 @@ def test_several_have_names_in_their_order_and_each_may_be_reached_elsewhere() -
         ("internal", (("0.0.0.0", 9092), None)),
         ("external", (("::", 9094), ("b-0.example", 443))),
     ]
-    assert [shown(name, each.bound) for name, each in found.items()] == TWO.split(",")
+    assert [listener_text(name, each.bound) for name, each in found.items()] == TWO.split(",")
 
 
 def test_one_with_a_name_may_be_advertised_without() -> None:
@@ -53,7 +53,7 @@ def test_one_with_a_name_may_be_advertised_without() -> None:
     ],
 )
 def test_what_is_no_listener_is_refused(kafka: str, advertised: str | None, says: str) -> None:
-    with pytest.raises(Refusal, match=says):
+    with pytest.raises(CommandError, match=says):
         listeners(kafka, advertised)
 
 
@@ -62,9 +62,9 @@ def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
     assert list(speaking_tls(Config(), names)) == []
     assert list(speaking_tls(WITH_TLS, names)) == ["internal", "external"]
     assert list(speaking_tls(replace(WITH_TLS, tls_kafka_listeners=" external "), names)) == ["external"]
-    with pytest.raises(Refusal, match="tls_kafka_listeners has outside"):
+    with pytest.raises(CommandError, match="tls_kafka_listeners has outside"):
         speaking_tls(replace(WITH_TLS, tls_kafka_listeners="outside"), names)
-    with pytest.raises(Refusal, match="requires tls_certificate"):
+    with pytest.raises(CommandError, match="requires tls_certificate"):
         speaking_tls(Config(tls_kafka_listeners="external"), names)
 
 

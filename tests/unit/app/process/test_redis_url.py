@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.redis_url import FILE, URL, given, is_from_file
-from redis_ledger.app.process.startup_error import Refusal
 
 SECRET = "redis://me:secret@redis.example:6379"
 TYPED = "redis://typed.example:6379"
@@ -36,14 +36,14 @@ def test_a_file_holds_it_and_the_option_wins(file):
 
 
 def test_two_variables_that_may_differ_are_refused(file):
-    with pytest.raises(Refusal, match="are both set: unset one"):
+    with pytest.raises(CommandError, match="are both set: unset one"):
         given(TYPED, {URL: TYPED, FILE: str(file)})
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
-    with pytest.raises(Refusal, match=r"absent, which cannot be read \(No such file or directory\).*user id \d+"):
+    with pytest.raises(CommandError, match=r"absent, which cannot be read \(No such file or directory\).*user id \d+"):
         given(None, {FILE: str(tmp_path / "absent")})
-    with pytest.raises(Refusal, match=r"cannot be read \(Is a directory\)"):
+    with pytest.raises(CommandError, match=r"cannot be read \(Is a directory\)"):
         given(None, {FILE: str(tmp_path)})
 
 
@@ -52,6 +52,6 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
 )
 def test_a_file_with_anything_but_one_url_is_refused_and_not_shown(file, content):
     file.write_bytes(content)
-    with pytest.raises(Refusal, match="must contain one line with a URL") as refused:
+    with pytest.raises(CommandError, match="must contain one line with a URL") as refused:
         given(None, {FILE: str(file)})
     assert "secret" not in str(refused.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class CommandError(Exception):
     """The message is shown to the operator: one sentence with the cause and the fix."""
 
     exit_code = 2
