@@ -27,13 +27,15 @@ BEGIN, END = "<!-- figures: written by python -m bench --markdown -->", "<!-- en
 DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
 SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
 GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
+SURVIVE_BEGIN = "<!-- figures: written by python -m bench.survive --markdown -->"
 # These have tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "offload_read")
 GROWTH = (
     "workers", "wide_fetch", "upkeep", "clients_1000", "overview", "script_cpu_ms", "full_redis", "memory",
 )  # fmt: skip
-_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH}
+SURVIVE = ("unavailable",)
+_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE}
 
 MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
 AT_LEAST = "min_"  # but a metric that begins so must not be below its goal

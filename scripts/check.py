@@ -151,6 +151,9 @@ TOOLS = {
     "bench-growth": Definition(
         "measures how costs grow with readers, partitions and brokers (10 minutes)", benchmark("bench.growth")
     ),
+    "bench-survive": Definition(
+        "measures how long clients wait when a broker or a Redis dies (10 minutes)", benchmark("bench.survive")
+    ),
     "bench-spark": Definition("measures Spark and offloading (Java; 10 minutes)", benchmark("bench.spark")),
 }
 DEFINITIONS = CHECKS | TOOLS

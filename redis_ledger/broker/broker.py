@@ -23,6 +23,7 @@ from redis_ledger.broker.cluster import storage_format
 from redis_ledger.broker.cluster.leader_epochs import LeaderEpochs
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
 from redis_ledger.broker.cluster.lost_writes import LostWrites
+from redis_ledger.broker.cluster.peer_watch import PeerWatch
 from redis_ledger.broker.cluster.redis_watch import RedisWatch
 from redis_ledger.broker.cluster.rollbacks import Rollbacks
 from redis_ledger.broker.cluster.state_dir import StateDir
@@ -105,6 +106,7 @@ class Broker:
             store, config, clock, offload=self.offload_reader, on_removal=rules.remove_all,
             on_scheduled=trackers.scheduled,
         )  # fmt: skip
+        self.peer_watch = PeerWatch(self.live_brokers)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.leader_epochs = LeaderEpochs(store, self.catalog.answered)
@@ -199,6 +201,7 @@ class Broker:
             broker.state_dir.start(broker.live_brokers.cluster_id)
         broker.redis_watch.start()
         await broker.leader_epochs.open()
+        broker.peer_watch.start()
         broker.memory_pressure.start()
         await broker.delayed.open()
         broker.event_loop_lag.start()
@@ -211,6 +214,7 @@ class Broker:
 
     async def close(self) -> None:
         """Finishes pending work.  Call it after the last request."""
+        await self.peer_watch.close()
         await self.redis_watch.close()
         await self.rollbacks.close()
         await self.leader_epochs.close()

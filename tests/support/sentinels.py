@@ -44,6 +44,11 @@ class Sentinel(Server):
             assert time.monotonic() < until, "the sentinel did not find the replicas"
             time.sleep(0.1)
 
+    def primary_port(self) -> int:
+        answer = self.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+        assert isinstance(answer, list), answer
+        return int(answer[1])
+
     def known_replicas(self) -> list[object]:
         replicas = self.ask("SENTINEL", "REPLICAS", SERVICE)
         return replicas if isinstance(replicas, list) else []

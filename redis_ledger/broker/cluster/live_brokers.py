@@ -12,8 +12,8 @@ broker by broker.
 State is in Redis, so any broker serves any partition; the leader is only the broker that Kafka clients are sent to.
 Leaders are a function of the live node ids, so all brokers agree.  A broker without a heartbeat for SILENT_MS is not
 live; one that returns on the same address gets its node id back.  An outage of Redis does not count as silence
-(lua/broker/heartbeat).  A leaving broker keeps its address but leads and coordinates nothing, so that its clients can
-still ask it where to go.
+(lua/broker/heartbeat).  A broker whose process has ended is removed earlier (peer_watch.py).  A leaving broker keeps
+its address but leads and coordinates nothing, so that its clients can still ask it where to go.
 A group's coordinator is its owner while that broker is live (redis_ledger/groups), else the assigned broker.
 
 Brokers with authentication warn about live brokers of the same Redis without it.  Older releases do not report it and
@@ -149,6 +149,19 @@ class LiveBrokers:
                 _log.warning("a broker of the same Redis has no authentication: its clients may do everything",
                              broker=each.name, http=each.http, kafka=each.kafka)  # fmt: skip
         return now_ms
+
+    async def remove(self, name: str) -> bool:
+        """Makes a broker whose process has ended count as silent, for all brokers.  Returns whether it was live.
+
+        A heartbeat makes it live again.
+        """
+        now_ms = await self.beat()
+        if not self.is_live(name):
+            return False
+        key = self._keys.brokers
+        await self._store.write_allow_oom("ZADD", key, "XX", now_ms - SILENT_MS - BEAT_MS, name)
+        await self.beat()
+        return True
 
     def _learn(self, nodes: Iterable[Node]) -> None:
         self._nodes, self._nodes_by_listener = sorted(nodes, key=lambda node: node.id), {}
