@@ -10,6 +10,8 @@ from google.protobuf.message import DecodeError
 from redis_ledger.fsck import coordinator_check as check
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace, LoggedTxn, TxnFacts, TxnRow, padded
 from redis_ledger.fsck.finding import Finding
+from redis_ledger.fsck.key_table import coordinator_keys
+from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.reading import PAGE, Reading, pairs
 from redis_ledger.txn.log import UnsupportedVersion, decode
 
@@ -22,6 +24,7 @@ class CoordinatorReader:
 
     async def look(self) -> list[Finding]:
         found, logged = list[Finding](), dict[int, LoggedTxn]()
+        found += await typed(self._reading, str(self._place), self._k.state, coordinator_keys(self._k))
         found += await self._log(logged)
         found += await self._live_bits()
         seen = set[int]()

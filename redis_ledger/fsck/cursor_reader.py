@@ -14,6 +14,8 @@ from redis_ledger.fsck.cursor_check import SubscriptionPlace, check_cursor, chec
 from redis_ledger.fsck.cursor_facts import CursorFacts
 from redis_ledger.fsck.finding import Finding, edit, hget
 from redis_ledger.fsck.held_check import Held, HeldCheck
+from redis_ledger.fsck.key_table import subscription_keys
+from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs
 from redis_ledger.fsck.register_check import check_register
@@ -40,14 +42,16 @@ class CursorReader:
     async def _one(self, name: bytes, kind: bytes, now_ms: int) -> list[Finding]:
         sub = SubscriptionPlace(self._place, name, kind.decode(errors="replace"), self._k.sub(unquote(name.decode())))
         stored = await self._reading.command(self._k.state, "HGET", sub.keys.cursor, "kind")
+        missing = await typed(self._reading, str(sub), self._k.state, subscription_keys(sub.keys, sub.kind))
         if sub.kind not in KINDS:
-            found = [_unlisted(sub, kind, stored)]
+            missing, found = [], [_unlisted(sub, kind, stored)]
         elif sub.kind == "kafka":
             found = await self._register(sub, now_ms)
         else:
             found = await self._cursor(sub, now_ms) + await self._incarnation(sub)
         if found and await self._reading.command(self._k.state, "HGET", self._k.subs, name) != kind:
             return []  # deleted, or made anew, since
+        found += missing
         return found + await self._pending(sub)
 
     async def _register(self, sub: SubscriptionPlace, now_ms: int) -> list[Finding]:

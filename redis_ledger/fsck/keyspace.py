@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from redis_ledger.errors import UnknownTopic
+from redis_ledger.fsck.finding import Finding
+from redis_ledger.fsck.key_table import TypedKey, check_key
 from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.reading import PAGE, Reading
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 
 _decode = msgspec.json.Decoder(TopicEntry).decode
+
+
+async def typed(reading: Reading, where: str, slot: bytes, keys: Sequence[TypedKey]) -> list[Finding]:
+    """Those of the keys that are missing, or of another type."""
+    found = []
+    for at in range(0, len(keys), PAGE):
+        some = keys[at : at + PAGE]
+        stored = await reading.atomic([("TYPE", key.key) for key in some])
+        for key, reply in zip(some, stored, strict=True):
+            found += check_key(where, key, (reply or b"none").decode())
+    return found
 
 
 class Keyspace:

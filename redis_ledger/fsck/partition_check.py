@@ -53,7 +53,8 @@ def _expected(facts: PartitionFacts, found: Mapping[str, int]) -> dict[str, int]
         right["bytes"] = trace.bytes
     if has_log or "newest" not in found:
         right["newest"] = trace.newest_ms
-    active = max((int(name) for name in facts.ledgers if _is_positive(name)), default=1)
+    known = [int(name) for name in facts.ledgers if _is_positive(name)] or [found.get("ledger", 1), *trace.ledgers]
+    active = max(known)
     right["ledger"] = active
     for name, count in (("committed", trace.committed), ("aborted", trace.aborted)):
         if found.get(name, -1) < count:
@@ -153,8 +154,10 @@ def restore_open(guards: list[Guard], open_: bytes, firsts: bytes, pid: bytes, r
 def _ledgers(facts: PartitionFacts) -> Iterator[Finding]:
     """Of ledgers with delayed records, `unlogged` is compared with the index: delay_check.py."""
     kept_from = max(facts.number("start"), facts.number("cold"))
-    for number, traced in facts.trace.ledgers.items():
-        if traced.last_offset >= kept_from and str(number).encode() not in facts.ledgers:
+    active = facts.number("ledger", 1)
+    for number, traced in {active: LedgerTrace(), **facts.trace.ledgers}.items():
+        is_needed = number == active or traced.last_offset >= kept_from
+        if is_needed and str(number).encode() not in facts.ledgers:
             yield _row_finding(facts, number, None, _rebuilt(facts, number, traced), "has no row")
     for name, text in facts.ledgers.items():
         if not name.lstrip(b"-").isdigit():

@@ -13,9 +13,11 @@ from typing import Any
 from redis_ledger.fsck.cursor_reader import CursorReader
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.held_check import HeldCheck, held_open
+from redis_ledger.fsck.key_table import partition_keys
+from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
 from redis_ledger.fsck.partition_check import check_open, check_partition
-from redis_ledger.fsck.partition_facts import PartitionFacts, Place, StreamFacts
+from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
 from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
 from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs, scores
@@ -42,6 +44,7 @@ class PartitionReader:
         """Everything but delayed records and offloaded history."""
         trace, found = LogTrace(), self._found
         found.clear()
+        found += await self._keys()
         after = b"-"
         while True:
             entries, after, facts = await self._page(trace, after)
@@ -55,12 +58,25 @@ class PartitionReader:
         found += await self._check_held()
         return found + await CursorReader(self._reading, self._place, self._held).look(now_ms)
 
+    async def _keys(self) -> list[Finding]:
+        """Keys that are missing, or of another type."""
+        k = self._k
+        ledgers: dict[int, bytes] = {}
+        async for page in self._reading.rows(k.state, k.ledgers):
+            ledgers |= {int(name): row for name, row in page if name.lstrip(b"-").isdigit()}
+        rows = [(number, row.issued) for number, text in ledgers.items() if (row := LedgerRow.parse(text)) is not None]
+        return await typed(self._reading, str(self._place), k.state, partition_keys(k, rows))
+
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""
         k = self._k
-        *counts, names = await self._reading.atomic([("HLEN", k.open), ("ZCARD", k.firsts), ("HKEYS", k.ledgers)])
+        *counts, names, ledger = await self._reading.atomic(
+            [("HLEN", k.open), ("ZCARD", k.firsts), ("HKEYS", k.ledgers), ("HGET", k.state, "ledger")]
+        )
+        active = {int(ledger)} if ledger and ledger.isdigit() else set[int]()
         is_small = all((count or 0) <= SMALL for count in counts)
-        numbers = [int(name) for name in names or () if name.lstrip(b"-").isdigit()][:LEDGERS_MAX]
+        known = {int(name) for name in names or () if name.lstrip(b"-").isdigit()} | trace.ledgers.keys() | active
+        numbers = sorted(known)[:LEDGERS_MAX]
         reads: list[tuple[Any, ...]] = [
             ("XRANGE", k.log, after, "+", "COUNT", LOG_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
             *(("XINFO STREAM", k.data(number)) for number in numbers),

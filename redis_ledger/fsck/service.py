@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.fsck.catalog_reader import CatalogReader
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace
 from redis_ledger.fsck.coordinator_reader import CoordinatorReader
-from redis_ledger.fsck.finding import Edit, Finding, persistent
+from redis_ledger.fsck.finding import Finding, persistent
 from redis_ledger.fsck.keyspace import Keyspace
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.partition_reader import PartitionReader
 from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.repair import Repairs
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
 
@@ -59,9 +61,10 @@ class Fsck:
         clock: Clock,
         on_subject: Callable[[str, int, int], None] = lambda name, number, count: None,
     ) -> None:
-        self._config, self._clock, self._on_subject = config, clock, on_subject
+        self._clock, self._on_subject = clock, on_subject
         self.reading = Reading(store)
         self._keyspace = Keyspace(self.reading)
+        self._repairs = Repairs(self.reading, config, clock)
 
     async def run(self, topic: str | None = None, *, repair: bool = False) -> Report:
         """topic: only this one.  Raises StoreUnavailable, UnknownTopic."""
@@ -81,8 +84,9 @@ class Fsck:
     async def _subjects(self, topic: str | None) -> list[Subject]:
         coordinators = await self._keyspace.coordinators()
         places = await self._keyspace.places(topic)
-        subjects = []
+        subjects = list[Subject]()
         if topic is None:
+            subjects.append(Subject("catalog", CatalogReader(self.reading, self._keyspace).look))
             for number in range(coordinators):
                 place = CoordinatorPlace(number, CoordinatorKeys(self.reading.store.prefix, number))
                 subjects.append(Subject(str(place), CoordinatorReader(self.reading, place).look))
@@ -109,15 +113,10 @@ class Fsck:
         known = {finding.identity: finding for finding in found}
         left = list(found)
         for _ in range(ROUNDS_MAX):
-            written = [await self._apply(finding) for finding in left]
+            written = [await self._repairs.apply(finding.repair) for finding in left]
             if not any(written):
                 break
             left = await self._certain(subject)
             known |= {finding.identity: finding for finding in left}
         gone = known.keys() - {finding.identity for finding in left}
         return [known[identity] for identity in sorted(gone)], left
-
-    async def _apply(self, finding: Finding) -> bool:
-        if isinstance(finding.repair, Edit):
-            return await self.reading.write(finding.repair)
-        return False

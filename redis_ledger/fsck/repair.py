@@ -1,0 +1,160 @@
+"""Repairs that take more than one script call.  Each is prepared from what is stored now, and is a compare-and-set.
+
+find_open     which transaction an open row belongs to: the coordinator's rows say it
+rebuild_txn   a transaction's row from its log records; its nonce from `nonces` or `ids`
+end           the outcome of a transaction, carried to one partition once more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import LedgerError
+from redis_ledger.fsck.coordinator_facts import CoordinatorPlace, LoggedTxn, TxnRow, padded
+from redis_ledger.fsck.finding import Action, Edit, Guard, Write, edit, hget
+from redis_ledger.fsck.held_check import Held
+from redis_ledger.fsck.log_trace import OpenTransaction, open_text
+from redis_ledger.fsck.partition_check import restore_open
+from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.reading import Reading
+from redis_ledger.ids import TxnId
+from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.txn.coordinator import Decision, Participant, Producer
+from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.states import TxnState
+
+
+class Repairs:
+    def __init__(self, reading: Reading, config: Config, clock: Clock) -> None:
+        self._reading, self._config, self._clock = reading, config, clock
+        self._actions: dict[str, Callable[..., Awaitable[bool]]] = {
+            "find_open": self._find_open,
+            "rebuild_txn": self._rebuild_txn,
+            "revive": self._revive,
+            "relive": self._relive,
+            "kill": self._kill,
+            "end": self._end,
+        }
+
+    async def apply(self, repair: Edit | Action | None) -> bool:
+        """Whether anything was written."""
+        if repair is None:
+            return False
+        if isinstance(repair, Edit):
+            return await self._reading.write(repair)
+        return await self._actions[repair.name](*repair.args)
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    async def _find_open(self, place: Place, pid: int, held: OpenTransaction, guards: tuple[Guard, ...]) -> bool:
+        """The transaction of a producer: its own id, or the live one of a Kafka client with this id and epoch."""
+        own = TxnId.of_producer(pid)
+        k = CoordinatorKeys(self._reading.store.prefix, own.coordinator)
+        serial: int | None = None
+        nonce = f"@{own.serial}:{held.epoch}:"
+        async for page in self._reading.rows(k.state, k.txns):
+            for name, text in page:
+                row = TxnRow.parse(text)
+                if row is not None and (int(name) == own.serial or row.nonce.startswith(nonce)):
+                    serial = int(name)
+        if serial is None:
+            serial = own.serial  # no coordinator has it: it is aborted as one that is not known
+        row_text = open_text(held, own.coordinator, serial)
+        opened, pid_name = place.keys.open, str(pid).encode()
+        write = restore_open(list(guards), opened, place.keys.firsts, pid_name, row_text, held.first_offset)
+        return await self._reading.write(write)
+
+    async def _end(self, place: Place, held: Held, is_commit: bool) -> bool:
+        """Carries the outcome to the partition; a repeated end changes nothing."""
+        here = Participant(place.topic, place.topic_id, place.number)
+        several = [here] if held.subscription is None else [here, here._replace(subscription=held.subscription)]
+        producer = None
+        if held.producer_id >= 0 and held.producer_id != held.txn.producer_id:
+            producer = Producer(held.producer_id, held.epoch, "")
+        state = TxnState.COMMITTING if is_commit else TxnState.ABORTING
+        ends = Participants(self._reading.store, self._config, self._clock)
+        try:
+            await ends.end(Decision(held.txn, state, several, -1, producer))
+        except LedgerError:
+            return False
+        return True
+
+    async def _rebuild_txn(self, place: CoordinatorPlace, serial: int, row: bytes | None, logged: LoggedTxn) -> bool:
+        k = place.keys
+        nonce = await self._nonce(k, serial)
+        prefix = f"{serial} ".encode()
+        wide = await self._reading.command(
+            k.state, "ZRANGEBYLEX", k.wide, b"[" + prefix, f"({serial}!", "LIMIT", 0, 20_000
+        )
+        further = [member.removeprefix(prefix).decode() for member in wide or ()]
+        text = logged.row(nonce, further, self._clock.now_ms())
+        guards = [hget(k.txns, serial, row), hget(k.outcomes, serial, None)]
+        return await self._reading.write(
+            edit(
+                guards, ("HSET", k.txns, serial, text.text), ("ZADD", k.order, 0, padded(serial)),
+                ("ZADD", k.deadlines, text.deadline, serial),
+            )
+        )  # fmt: skip
+
+    async def _nonce(self, k: CoordinatorKeys, serial: int) -> str:
+        wanted = str(serial).encode()
+        async for page in self._reading.rows(k.state, k.nonces):
+            for nonce, value in page:
+                if value == wanted:
+                    return nonce.decode()
+        async for page in self._reading.rows(k.state, k.ids):
+            for name, row in page:
+                words = row.decode(errors="replace").split(" ")
+                if len(words) == 9 and words[3] == str(serial):
+                    return f"@{words[0]}:{words[1]}:{name.decode()}"
+        return "-"
+
+    # -- transaction log ---------------------------------------------------------------------------------------------
+
+    async def _revive(self, place: CoordinatorPlace, serial: int, positions: list[str]) -> bool:
+        return await self._set_bits(place, positions, "1", [])
+
+    async def _kill(self, place: CoordinatorPlace, serial: int, row: bytes | None, positions: list[str]) -> bool:
+        return await self._set_bits(place, positions, "0", [hget(place.keys.txns, serial, row)])
+
+    async def _set_bits(self, place: CoordinatorPlace, positions: list[str], bit: str, guards: list[Guard]) -> bool:
+        """An entry without a live record is deleted with its bits, as lua/include/txn_write does."""
+        k, by_entry = place.keys, dict[str, list[int]]()
+        for position in positions:
+            entry, _, at = position.partition(":")
+            by_entry.setdefault(entry, []).append(int(at))
+        has_written = False
+        for entry, numbers in by_entry.items():
+            stored = await self._reading.command(k.state, "HGET", k.live, entry)
+            if stored is None:
+                continue
+            bits = [*stored.decode()]
+            for number in numbers:
+                if number <= len(bits):
+                    bits[number - 1] = bit
+            text = "".join(bits)
+            writes = [Write("HSET", k.live, (entry, text))]
+            if "1" not in text:
+                writes = [Write("HDEL", k.live, (entry,)), Write("XDEL", k.log, (f"{entry}-1",))]
+            has_written |= await self._reading.write(Edit((*guards, hget(k.live, entry, stored)), tuple(writes)))
+        return has_written
+
+    async def _relive(self, place: CoordinatorPlace, number: str, bits: bytes | None, records: int) -> bool:
+        """Bits of a log entry that has none, or a wrong number: records of live transactions are alive."""
+        k, alive = place.keys, set[str]()
+        async for page in self._reading.rows(k.state, k.txns):
+            for _, text in page:
+                row = TxnRow.parse(text)
+                alive.update(each for each in (row.positions if row is not None else ()))
+        right = "".join("1" if f"{number}:{at}" in alive else "0" for at in range(1, records + 1))
+        if not alive or "1" not in right:
+            right = "1" * records if not alive else right  # without rows, all of them may be needed
+        if "1" in right:
+            return await self._reading.write(edit([hget(k.live, number, bits)], ("HSET", k.live, number, right)))
+        writes: list[Any] = [Write("XDEL", k.log, (f"{number}-1",))]
+        if bits is not None:
+            writes.append(Write("HDEL", k.live, (number,)))
+        return await self._reading.write(Edit((hget(k.live, number, bits),), tuple(writes)))
