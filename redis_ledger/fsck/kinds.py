@@ -110,6 +110,7 @@ KINDS: Final = {
     # groups, history, catalog
     "group": Kind("Members of the group are lost or listed wrongly.", "corrects the count"),
     "group_topics": Kind("Offsets of the group are not listed and not expired.", "adds the topic or the group"),
+    "offload_segment": Kind("These offsets cannot be read. The files of a backup of the manifest would be needed."),
     "offload": Kind("Readers of history miss records, or the next offload fails.", "corrects what the segments give"),
     "catalog_entry": Kind(
         "The topic does not exist for clients, although its partitions do.",

@@ -16,6 +16,7 @@ from redis_ledger.fsck.held_check import HeldCheck, held_open
 from redis_ledger.fsck.key_table import partition_keys
 from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
+from redis_ledger.fsck.offload_check import check_manifest
 from redis_ledger.fsck.partition_check import check_open, check_partition
 from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
@@ -41,7 +42,7 @@ class PartitionReader:
         self._begun_at: bytes | None = None  # log start when the look began
 
     async def look(self, now_ms: int) -> list[Finding]:
-        """Everything but delayed records and offloaded history."""
+        """Everything but delayed records."""
         trace, found = LogTrace(), self._found
         found.clear()
         found += await self._keys()
@@ -56,7 +57,17 @@ class PartitionReader:
             found += await self._check_many_open(facts)
         found += await self._check_windows(facts, now_ms)
         found += await self._check_held()
+        found += await self._check_offload()
         return found + await CursorReader(self._reading, self._place, self._held).look(now_ms)
+
+    async def _check_offload(self) -> list[Finding]:
+        k = self._k
+        before = await self._reading.command(k.state, "HMGET", k.cold, "version", "plan")
+        rows = {name: row async for page in self._reading.rows(k.state, k.cold) for name, row in page}
+        state, after = await self._reading.atomic([("HGETALL", k.state), ("HMGET", k.cold, "version", "plan")])
+        if before != after:
+            return []  # published, or planned, since
+        return list(check_manifest(self._place, rows, pairs(state)))
 
     async def _keys(self) -> list[Finding]:
         """Keys that are missing, or of another type."""

@@ -62,6 +62,15 @@ def _why_unreadable(entry: LogEntry, payload: bytes | None) -> str | None:
     return None
 
 
+def check_delayed(payload: bytes) -> str:
+    """What is wrong with the payload of a delayed entry; "" if nothing is."""
+    try:
+        check(read_header(payload), payload, batch_bytes_max=BATCH_BYTES_MAX)
+    except LedgerError:
+        return "is damaged: its checksum or its header is wrong"
+    return ""
+
+
 def _finding(place: Place, damage: Damage) -> Finding:
     key = place.keys.data(damage.ledger).decode()
     detail = f"The payload of offsets {damage.first} to {damage.last}, in ledger {damage.ledger}, {damage.why}."

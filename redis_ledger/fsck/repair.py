@@ -12,8 +12,12 @@ from typing import Any
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.delay.bucket_storage import read_stored
+from redis_ledger.delay.index import DelayIndex
+from redis_ledger.delay.live_bitmap import CHUNK
 from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace, LoggedTxn, TxnRow, padded
+from redis_ledger.fsck.delay_reader import delay_index
 from redis_ledger.fsck.finding import Action, Edit, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held
 from redis_ledger.fsck.log_trace import OpenTransaction, open_text
@@ -37,6 +41,13 @@ class Repairs:
             "relive": self._relive,
             "kill": self._kill,
             "end": self._end,
+            "restore": self._restore,
+            "reindex": self._reindex,
+            "bring_back": self._bring_back,
+            "fill_live": self._fill_live,
+            "clear_live": self._clear_live,
+            "empty_closing": self._empty_closing,
+            "rebuild_parts": self._rebuild_parts,
         }
 
     async def apply(self, repair: Edit | Action | None) -> bool:
@@ -158,3 +169,77 @@ class Repairs:
         if bits is not None:
             writes.append(Write("HDEL", k.live, (number,)))
         return await self._reading.write(Edit((hget(k.live, number, bits),), tuple(writes)))
+
+    # -- delayed records ---------------------------------------------------------------------------------------------
+
+    def _index(self, place: Place) -> DelayIndex:
+        return delay_index(self._reading, place, self._config, self._clock)
+
+    async def _restore(self, place: Place, ledger: int) -> bool:
+        await self._index(place).repairs.restore(ledger)
+        return True
+
+    async def _reindex(self, place: Place, name: str) -> bool:
+        index = self._index(place)
+        bucket = next((each for each in await index.storage.buckets() if each.name == name), None)
+        return bucket is not None and await index.repairs.reindex(bucket)
+
+    async def _bring_back(self, place: Place, name: str, horizon: str) -> bool:
+        await self._index(place).repairs.bring_back(name, horizon)
+        return True
+
+    async def _fill_live(self, place: Place, entries: list[int]) -> bool:
+        return await self._change_live(place, entries, is_set=True)
+
+    async def _clear_live(self, place: Place, entries: list[int]) -> bool:
+        return await self._change_live(place, entries, is_set=False)
+
+    async def _change_live(self, place: Place, entries: list[int], *, is_set: bool) -> bool:
+        k, by_chunk, has_written = place.keys, dict[int, list[int]](), False
+        for entry in entries:
+            by_chunk.setdefault(entry // CHUNK, []).append(entry % CHUNK)
+        for chunk, places in by_chunk.items():
+            stored = await self._reading.command(k.state, "HGET", k.delay.live, chunk)
+            bits = bytearray(stored or bytes(CHUNK // 8))
+            for at in places:
+                bits[at >> 3] = bits[at >> 3] | 1 << (at & 7) if is_set else bits[at >> 3] & ~(1 << (at & 7))
+            write = ("HSET", k.delay.live, chunk, bytes(bits)) if any(bits) else ("HDEL", k.delay.live, chunk)
+            has_written |= await self._reading.write(edit([hget(k.delay.live, chunk, stored)], write))
+        return has_written
+
+    async def _empty_closing(self, place: Place) -> bool:
+        """Entries of a bucket that nothing will seal go to the queue."""
+        d, has_written = place.keys.delay, False
+        async for members in self._reading.members(place.keys.state, d.closing):
+            for at in range(0, len(members), 100):
+                some = members[at : at + 100]
+                writes = [Write("ZADD", d.queue, ("NX", due, member)) for member, due in some]
+                writes += [Write("ZREM", d.closing, (member,)) for member, _ in some]
+                has_written |= await self._reading.write(Edit((hget(d.state, "closing", ""),), tuple(writes)))
+        return has_written
+
+    async def _rebuild_parts(self, place: Place, entry: int, dues: dict[int, int], is_whole: bool) -> bool:
+        """Marks of an entry's records: those that are indexed by themselves are pending, the others if it is."""
+        k, d = place.keys, place.keys.delay
+        for ledger in [int(name) async for page in self._reading.fields(k.state, k.ledgers) for name in page]:
+            if ledger >= 0:
+                continue
+            rows = await self._reading.command(k.state, "XRANGE", k.data(ledger), f"0-{entry}", f"0-{entry}")
+            if not rows:
+                continue
+            indexed, stored = read_stored(ledger, entry, rows[0][1])
+            is_block, marks = len(stored) > 1, list[str]()
+            moved = await self._reading.command(
+                k.state, "HMGET", d.moved, *(f"{entry}.{index}" for index in range(indexed.records))
+            )
+            for index in range(indexed.records):
+                if index not in dues:
+                    marks.append("1" if is_whole and not is_block else "f")
+                else:
+                    marks.append("b" if is_block and moved[index] is None else "m")
+            writes = [Write("HSET", d.parts, (entry, "".join(marks)))]
+            for index, due in dues.items():
+                if marks[index] == "m" and moved[index] is None:
+                    writes.append(Write("HSET", d.moved, (f"{entry}.{index}", due)))
+            return await self._reading.write(Edit((hget(d.parts, entry, None),), tuple(writes)))
+        return False

@@ -15,6 +15,7 @@ from redis_ledger.config import Config
 from redis_ledger.fsck.catalog_reader import CatalogReader
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace
 from redis_ledger.fsck.coordinator_reader import CoordinatorReader
+from redis_ledger.fsck.delay_reader import DelayReader
 from redis_ledger.fsck.finding import Finding, persistent
 from redis_ledger.fsck.keyspace import Keyspace
 from redis_ledger.fsck.partition_facts import Place
@@ -61,7 +62,7 @@ class Fsck:
         clock: Clock,
         on_subject: Callable[[str, int, int], None] = lambda name, number, count: None,
     ) -> None:
-        self._clock, self._on_subject = clock, on_subject
+        self._config, self._clock, self._on_subject = config, clock, on_subject
         self.reading = Reading(store)
         self._keyspace = Keyspace(self.reading)
         self._repairs = Repairs(self.reading, config, clock)
@@ -94,9 +95,10 @@ class Fsck:
 
     def _partition(self, place: Place, coordinators: int) -> Look:
         reader = PartitionReader(self.reading, place, coordinators)
+        delayed = DelayReader(self.reading, place, self._config, self._clock)
 
         async def look() -> list[Finding]:
-            return await reader.look(self._clock.now_ms())
+            return await reader.look(self._clock.now_ms()) + await delayed.look()
 
         return look
 
