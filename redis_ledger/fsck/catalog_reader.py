@@ -34,9 +34,13 @@ class CatalogReader:
         self._k = CatalogKeys(self._prefix)
 
     async def look(self) -> list[Finding]:
-        found = await self._types()
-        topics, coordinators, orphans = await self._keys()
-        found += orphans
+        found, names = await self._types(), await self._names()
+        topics, coordinators = dict[str, int](), 0
+        for name in names.values():
+            if name.kind == "partition":
+                topics[name.topic] = max(topics.get(name.topic, 0), name.number + 1)
+            elif name.kind == "coordinator":
+                coordinators = max(coordinators, name.number + 1)
         found += await self._entries(topics)
         found += await self._state(coordinators)
         found += await self._metadata()
@@ -54,9 +58,13 @@ class CatalogReader:
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
-    async def _keys(self) -> tuple[dict[str, int], int, list[Finding]]:
-        """Topics of all partition keys with their number of partitions, number of coordinators, and orphans."""
-        topics, coordinators, names = dict[str, int](), 0, dict[bytes, KeyName]()
+    async def look_through(self) -> list[Finding]:
+        """Keys that nothing refers to."""
+        return await self._orphans(await self._names())
+
+    async def _names(self) -> dict[bytes, KeyName]:
+        """Every key of a partition or a coordinator, and those of no known name."""
+        names = dict[bytes, KeyName]()
         pattern = "".join(f"\\{c}" if c in "*?[]\\" else c for c in self._prefix) + ":*"
         for link in self._reading.store.topology.links():
             cursor = b"0"
@@ -67,22 +75,21 @@ class CatalogReader:
                 cursor, keys = reply
                 for key in keys:
                     name = parse_key(self._prefix, key)
-                    if name.kind == "partition":
-                        topics[name.topic] = max(topics.get(name.topic, 0), name.number + 1)
-                        names[key] = name
-                    elif name.kind == "coordinator":
-                        coordinators = max(coordinators, name.number + 1)
-                    elif name.kind == "unknown":
+                    if name.kind != "other":
                         names[key] = name
                 if cursor == b"0":
                     break
                 await asyncio.sleep(0)
-        return topics, coordinators, await self._orphans(names)
+        return names
 
     async def _orphans(self, names: dict[bytes, KeyName]) -> list[Finding]:
-        entries = await self._keyspace.entries()
+        entries, coordinators = await self._keyspace.entries(), await self._keyspace.coordinators()
         found = []
         for key, name in names.items():
+            if name.kind == "coordinator":
+                if name.number >= coordinators:
+                    found.append(orphan(WHERE, key, f"coordinator {name.number}, which does not exist"))
+                continue
             if name.kind == "unknown":
                 text = key.decode(errors="replace")
                 found.append(Finding("key_unknown", WHERE, text, "", f"The key {text} has no meaning here."))
@@ -95,7 +102,7 @@ class CatalogReader:
             elif entry is not None and (name.ledger or name.snapshot or name.subscription):
                 why = await self._unreferenced(name)
                 if why:
-                    found.append(orphan(f"{name.topic}:{name.number}", key, why))
+                    found.append(await self._unlisted(key, name, why))
         return found
 
     async def _unreferenced(self, name: KeyName) -> str:
@@ -110,6 +117,18 @@ class CatalogReader:
         else:
             hash_, field, what = k.subs, name.subscription, f"subscription {name.subscription}, which is not listed"
         return "" if await self._reading.command(k.state, "HEXISTS", hash_, field) else what
+
+    async def _unlisted(self, key: bytes, name: KeyName, why: str) -> Finding:
+        """A cursor that the partition does not list: both are made and deleted together, so the list has lost it."""
+        k, where = PartitionKeys(self._prefix, name.topic, name.number), f"{name.topic}:{name.number}"
+        cursor = k.sub(unquote(name.subscription)).cursor
+        kind = await self._reading.command(k.state, "HGET", cursor, "kind") if name.subscription else None
+        if not kind:
+            return orphan(where, key, why)
+        guards = [hget(cursor, "kind", kind), hget(k.subs, name.subscription, None)]
+        repair = edit(guards, ("HSET", k.subs, name.subscription, kind))
+        detail = f"The partition does not list subscription {name.subscription}, of kind {kind.decode()}."
+        return Finding("subscription", where, k.subs.decode(), name.subscription, detail, repair)
 
     # -- topics ------------------------------------------------------------------------------------------------------
 

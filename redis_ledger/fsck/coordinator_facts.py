@@ -97,11 +97,11 @@ class TxnFacts(NamedTuple):
     live: Mapping[str, bytes | None]
 
     def is_live(self, position: str) -> bool | None:
-        """Whether a log record is alive; None if its bits were not read."""
+        """Whether a log record is alive; None if its bits were not read, or its entry is lost."""
         entry, _, number = position.partition(":")
-        if entry not in self.live:
+        bits, at = self.live.get(entry), int(number) - 1
+        if bits is None:
             return None
-        bits, at = self.live[entry] or b"", int(number) - 1
         return bits[at : at + 1] == b"1"
 
 

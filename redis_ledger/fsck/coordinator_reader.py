@@ -132,8 +132,9 @@ class CoordinatorReader:
 
     async def _state(self, highest: int) -> list[Finding]:
         k = self._k
-        state, newest = await self._reading.atomic([("HGETALL", k.state), ("XREVRANGE", k.log, "+", "-", "COUNT", 1)])
-        last_entry = int(newest[0][0].partition(b"-")[0]) if newest else 0
+        state, info = await self._reading.atomic([("HGETALL", k.state), ("XINFO STREAM", k.log)])
+        fields = dict(zip(info[::2], info[1::2], strict=True)) if info else {}
+        last_entry = int(fields.get(b"last-generated-id", b"0").partition(b"-")[0])
         return list(check.check_state(self._place, pairs(state), highest, last_entry))
 
     async def _nonces(self) -> list[Finding]:

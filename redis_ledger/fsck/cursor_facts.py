@@ -88,7 +88,9 @@ def clipped(ranges: list[tuple[int, int]], first: int) -> list[tuple[int, int]]:
 
 def complement(ranges: list[tuple[int, int]], first: int, end: int) -> list[tuple[int, int]]:
     """What is left of first to end (exclusive) without the ranges, which are sorted and may overlap."""
-    left, at = [], first
+    left, at = list[tuple[int, int]](), first
+    if first >= end:
+        return left
     for low, high in ranges:
         if low > at:
             left.append((at, min(low, end) - 1))

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from redis_ledger.fsck.cursor_check import SubscriptionPlace, check_cursor, check_lease_index, check_pending
 from redis_ledger.fsck.cursor_facts import CursorFacts
-from redis_ledger.fsck.finding import Finding, edit, hget
+from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held, HeldCheck
 from redis_ledger.fsck.key_table import subscription_keys
 from redis_ledger.fsck.keyspace import typed
@@ -20,7 +20,7 @@ from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs
 from redis_ledger.fsck.register_check import check_register
 from redis_ledger.ids import TxnId
-from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys
 
 CHUNKS_MAX = 256  # of acknowledgements that are read at once: a kilobyte each
 ATTEMPTS = 3  # to read a large subscription while its cursor stands still
@@ -56,7 +56,22 @@ class CursorReader:
 
     async def _register(self, sub: SubscriptionPlace, now_ms: int) -> list[Finding]:
         cursor, pending = await self._reading.atomic([("HGETALL", sub.keys.cursor), ("HGETALL", sub.keys.pending)])
-        return list(check_register(sub, pairs(cursor), pairs(pending), now_ms))
+        return list(check_register(sub, pairs(cursor), pairs(pending), now_ms)) + await self._noted(sub)
+
+    async def _noted(self, sub: SubscriptionPlace) -> list[Finding]:
+        """The group knows its topics, and the catalog the group."""
+        prefix, topic, name = self._reading.store.prefix, self._place.topic, sub.name.decode()
+        topics, groups = GroupKeys(prefix, unquote(name)).topics, CatalogKeys(prefix).groups
+        found = list[Finding]()
+        if not await self._reading.command(topics, "SISMEMBER", topics, topic):
+            repair = Edit((Guard("SISMEMBER", topics, (topic,), 0),), (Write("SADD", topics, (topic,)),))
+            detail = f"The group has an offset here; {topic} is not among its topics."
+            found.append(sub.finding("group_topics", topics, name, detail, repair))
+        if not await self._reading.command(groups, "HEXISTS", groups, name):
+            repair = edit([hget(groups, name, None)], ("HSET", groups, name, "classic"))
+            detail = "The group has an offset here; it is not in the list of groups."
+            found.append(sub.finding("group_topics", groups, name, detail, repair))
+        return found
 
     # -- subscriptions -----------------------------------------------------------------------------------------------
 

@@ -18,6 +18,21 @@ def check_delay(place: Place, facts: DelayFacts, *, is_complete: bool) -> Iterat
     """is_complete: all indexes were read in one moment, so counts and bits can be compared."""
     if not facts.is_used:
         return
+    missing = facts.missing_ledgers()
+    if missing:
+        for number in missing:
+            detail = f"Delay ledger {number} has no row."
+            repair = Action("delay_row", (place, number, facts.state.get(b"ledger")))
+            yield _finding(place, "ledger_row", place.keys.ledgers, f"{number}", detail, repair)
+        return
+    last = max((row.issued for row in facts.ledgers.values()), default=0)
+    beyond = list(facts.live.entries(last + 1, 1 << 48))
+    if beyond:
+        shown = ", ".join(map(str, beyond[:SHOWN]))
+        detail = f"{len(beyond)} entries such as {shown} are live; the last one that was scheduled is {last}."
+        repair = Action("clear_live", (place, beyond))
+        yield _finding(place, "delay_live", place.keys.delay.live, "beyond", detail, repair)
+        return
     yield from _held(place, facts)
     if is_complete:
         yield from _state(place, facts)
@@ -48,22 +63,20 @@ def _state(place: Place, facts: DelayFacts) -> Iterator[Finding]:
     if found.get("open", -1) < facts.counts["open"]:
         right["open"] = facts.counts["open"]
     bits = facts.live.count(0, 1 << 48)
-    if not facts.lost_bits():
+    if not facts.has_lost_bits:
         right["entries"], right["records"] = bits, facts.records
     right["held"] = sum(txn.records() for txn in facts.held.values())
     owed = sum(name.startswith(b"!") for name in facts.repeats)
     if owed or facts.state.get(b"owed"):
         right["owed"] = owed
-    for name, value in right.items():
+    texts = {name: str(value) for name, value in right.items()}
+    texts |= {name: "" for name in ("closing", "decided") if name.encode() not in facts.state}
+    differing = {name: text for name, text in texts.items() if facts.state.get(name.encode()) != text.encode()}
+    repair = edit(_same(place, facts), *(("HSET", key, name, text) for name, text in differing.items()))
+    for name, text in differing.items():
         stored = facts.state.get(name.encode())
-        if stored != str(value).encode():
-            detail = f"The field {name!r} is {None if stored is None else stored.decode()}; the indexes say {value}."
-            repair = edit(_same(place, facts), ("HSET", key, name, value))
-            yield _finding(place, "delay_state", key, name, detail, repair)
-    for name in ("closing", "decided"):
-        if name.encode() not in facts.state:
-            repair = edit(_same(place, facts), ("HSET", key, name, ""))
-            yield _finding(place, "delay_state", key, name, f"The field {name!r} is missing.", repair)
+        detail = f"The field {name!r} is {None if stored is None else stored.decode()}; the indexes say {text!r}."
+        yield _finding(place, "delay_state", key, name, detail, repair)
     if facts.counts["closing"] and not facts.state.get(b"closing"):
         detail = f"{facts.counts['closing']} entries wait in a bucket that is closing; the state names none."
         repair_ = Action("empty_closing", (place,))
@@ -100,7 +113,7 @@ def _held(place: Place, facts: DelayFacts) -> Iterator[Finding]:
 
 
 def _unlogged(place: Place, facts: DelayFacts) -> Iterator[Finding]:
-    if facts.lost_bits():
+    if facts.has_lost_bits:
         return  # the bits are rebuilt first
     for number, row in facts.ledgers.items():
         pending = facts.pending_in(number)
@@ -113,16 +126,13 @@ def _unlogged(place: Place, facts: DelayFacts) -> Iterator[Finding]:
 
 
 def _index(place: Place, facts: DelayFacts) -> Iterator[Finding]:
-    d, lost = place.keys.delay, facts.lost_bits()
-    if lost:
-        detail = f"{len(lost)} entries are in an index and not live; the counters say they are pending."
-        yield _finding(place, "delay_live", d.live, "lost", detail, Action("fill_live", (place, sorted(lost))))
+    d = place.keys.delay
+    if facts.has_lost_bits:
+        count = facts.missing_bits()
+        detail = f"{len(facts.lost)} entries are in an index and not live; {count} of them are pending by the counters."
+        repair = Action("fill_live", (place, sorted(facts.lost))) if count == len(facts.lost) else None
+        yield _finding(place, "delay_live", d.live, "lost", detail, repair)
         return
-    last = max((row.issued for row in facts.ledgers.values()), default=0)
-    beyond = list(facts.live.entries(last + 1, 1 << 48))[:SHOWN]
-    if beyond:
-        detail = f"Entries {', '.join(map(str, beyond))} are live; the last one that was scheduled is {last}."
-        yield _finding(place, "delay_live", d.live, "beyond", detail, Action("clear_live", (place, beyond)))
     for ledger in facts.ledgers:
         missing = [each for each in facts.live.entries(*facts.range_of(ledger)) if each not in facts.indexed]
         if missing:

@@ -79,7 +79,9 @@ class DelayFacts:
         }
         self.live = LiveBitmap({int(n): bits.ljust(BYTES, b"\0") for n, bits in live.items() if n.isdigit()})
         self.indexed = Bits()
-        self.ghosts: dict[int, Indexed] = {}  # whole entries of an index whose live bit is 0
+        self.ghosts: dict[int, Indexed] = {}  # entries of an index whose live bit is 0
+        self.lost: list[int] = []  # those of them that have their payload, if bits are missing
+        self.named: set[int] = set()  # ledgers of live entries in an index
         self.records = 0  # pending ones of indexed entries
         self.by_part: dict[int, dict[int, int]] = {}  # entry → index → due, of records that are indexed by themselves
         self.is_whole = Bits()  # entries that are indexed as a whole
@@ -99,19 +101,38 @@ class DelayFacts:
             else:
                 self.is_whole.add(each.entry)
             if not self.live.holds(each.entry):
-                if each.index < 0:
-                    self.ghosts[each.entry] = each
+                self.ghosts[each.entry] = each
                 continue
+            self.named.add(each.ledger)
             if self.indexed.add(each.entry):
                 parts = self.parts.get(str(each.entry).encode())
                 self.records += each.records if parts is None else sum(mark in PENDING for mark in parts)
 
-    def lost_bits(self) -> list[int]:
-        """Entries whose bits are lost: as many as the counter has too many are in an index, whole, and not live."""
+    def missing_bits(self) -> int:
+        """How many pending entries the counter has more than the bits."""
         stored = self.state.get(b"entries", b"")
-        missing = (int(stored) if stored.isdigit() else 0) - self.live.count(0, 1 << 48)
-        ghosts = [entry for entry in self.ghosts if str(entry).encode() not in self.parts]
-        return ghosts if missing > 0 and len(ghosts) == missing else []
+        return (int(stored) if stored.isdigit() else 0) - self.live.count(0, 1 << 48)
+
+    def may_be_pending(self) -> dict[int, int]:
+        """Entry → ledger of indexed entries that are not live and whose records may be pending."""
+        found = {}
+        for entry, each in self.ghosts.items():
+            parts = self.parts.get(str(entry).encode())
+            if parts is None or any(mark in PENDING for mark in parts):
+                found[entry] = each.ledger
+        return found
+
+    @property
+    def has_lost_bits(self) -> bool:
+        return self.missing_bits() > 0 and bool(self.lost)
+
+    def missing_ledgers(self) -> list[int]:
+        """Delay ledgers that something names and that have no row."""
+        named = set(self.named)
+        text = self.state.get(b"ledger", b"")
+        if text.startswith(b"-") and text[1:].isdigit():
+            named.add(int(text))
+        return sorted(named - self.ledgers.keys(), reverse=True)
 
     def range_of(self, ledger: int) -> tuple[int, int]:
         """First and last entry of a delay ledger: entry numbers continue from ledger to ledger."""

@@ -51,6 +51,8 @@ class DelayReader:
         if not facts.is_used:
             return []
         found, is_same = await self._buckets(facts)
+        if is_complete and is_same:
+            await self._find_lost(facts)
         found += check_delay(self._place, facts, is_complete=is_complete and is_same)
         return found + await self._payload(facts)
 
@@ -130,6 +132,15 @@ class DelayReader:
             return BucketFacts(bucket)
         following = metadata.segments[bucket.loaded]
         return BucketFacts(bucket, "", following.min_due_ms, following.first_entry)
+
+    async def _find_lost(self, facts: DelayFacts) -> None:
+        """If bits are missing: the entries that may be pending and still have their payload (cancelled ones do not)."""
+        if facts.missing_bits() <= 0:
+            return
+        for entry, ledger in facts.may_be_pending().items():
+            command = ("XRANGE", self._k.data(ledger), f"0-{entry}", f"0-{entry}")
+            if await self._reading.command(self._k.state, *command):
+                facts.lost.append(entry)
 
     # -- payload -----------------------------------------------------------------------------------------------------
 

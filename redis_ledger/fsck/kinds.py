@@ -20,7 +20,7 @@ KINDS: Final = {
     "log_gap": Kind("Readers skip these offsets; records that were there are lost."),
     "log_order": Kind("Readers may get records twice or out of order. Nothing is rebuilt."),
     "log_entry": Kind("Readers of the partition fail at this entry. Nothing is rebuilt."),
-    "payload": Kind("Readers skip these offsets or fail there; the records are lost unless a backup has them."),
+    "payload": Kind("The records are lost unless a backup has them. Readers fail there until they seek past them."),
     "open_transaction": Kind(
         "The stable offset stands still, or records of an undecided transaction are visible.",
         "writes the row that the log gives, or removes the one that nothing in the log needs",

@@ -187,9 +187,9 @@ def _corrected(facts: PartitionFacts, number: int, row: LedgerRow, traced: Ledge
     if stream is not None:
         # Entries behind the last accepted one are what a cut-off call left; the next append deletes them.
         surplus = stream.length - (row.issued - row.deleted)
-        if surplus < 0 or surplus > max(stream.last_entry - row.issued, 0):
-            issued = max(row.issued, stream.last_entry) if stream.length else row.issued
-            right = right._replace(issued=issued, deleted=issued - stream.length)
+        most = stream.last_entry - row.issued
+        if surplus < 0 or surplus > most or (surplus == 0 and most):
+            right = right._replace(issued=stream.last_entry, deleted=stream.last_entry - stream.length)
     start = facts.number("start")
     if traced.entries and row.max_offset != traced.last_offset:
         right = right._replace(max_offset=traced.last_offset)

@@ -58,6 +58,8 @@ class PartitionReader:
         found += await self._check_windows(facts, now_ms)
         found += await self._check_held()
         found += await self._check_offload()
+        if any(each.kind == "partition_state" and each.item in ("start", "next") for each in found):
+            return found  # subscriptions are compared with the range of the log, so that comes first
         return found + await CursorReader(self._reading, self._place, self._held).look(now_ms)
 
     async def _check_offload(self) -> list[Finding]:
@@ -102,7 +104,7 @@ class PartitionReader:
         entries = self._parse(rows)
         if len(rows) == LOG_PAGE:
             return entries, b"(" + rows[-1][0], None
-        streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False)}
+        streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False) if info}
         opened = rest[len(numbers) :] or (None, None)
         facts = PartitionFacts(
             self._place, fields, trace, pairs(ledgers), streams,
@@ -232,9 +234,7 @@ def portions(entries: Sequence[LogEntry]) -> list[list[LogEntry]]:
     return parts
 
 
-def _stream(info: Sequence[Any] | None) -> StreamFacts:
-    if info is None:
-        return StreamFacts(0, 0)
+def _stream(info: Sequence[Any]) -> StreamFacts:
     fields = dict(zip(info[::2], info[1::2], strict=True))
     return StreamFacts(fields[b"length"], int(fields[b"last-generated-id"].partition(b"-")[2]))
 

@@ -22,7 +22,7 @@ from redis_ledger.fsck.finding import Action, Edit, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held
 from redis_ledger.fsck.log_trace import OpenTransaction, open_text
 from redis_ledger.fsck.partition_check import restore_open
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.partition_facts import LedgerRow, Place
 from redis_ledger.fsck.reading import Reading
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CoordinatorKeys
@@ -48,6 +48,7 @@ class Repairs:
             "clear_live": self._clear_live,
             "empty_closing": self._empty_closing,
             "rebuild_parts": self._rebuild_parts,
+            "delay_row": self._delay_row,
         }
 
     async def apply(self, repair: Edit | Action | None) -> bool:
@@ -217,6 +218,17 @@ class Repairs:
                 writes += [Write("ZREM", d.closing, (member,)) for member, _ in some]
                 has_written |= await self._reading.write(Edit((hget(d.state, "closing", ""),), tuple(writes)))
         return has_written
+
+    async def _delay_row(self, place: Place, number: int, active: bytes | None) -> bool:
+        """The row of a delay ledger from its stream; its count of pending entries comes with the next round."""
+        k = place.keys
+        info, last = await self._reading.atomic([("XINFO STREAM", k.data(number)), ("HGET", k.delay.state, "ledger")])
+        fields = dict(zip(info[::2], info[1::2], strict=True)) if info else {}
+        issued = int(fields[b"last-generated-id"].partition(b"-")[2]) if info else 0
+        length = fields[b"length"] if info else 0
+        sealed = 0 if last is not None and last == str(number).encode() else 1
+        row = LedgerRow(issued, issued - length, sealed, -1, 0, 0, self._clock.now_ms())
+        return await self._reading.write(edit([hget(k.ledgers, number, None)], ("HSET", k.ledgers, number, row.text)))
 
     async def _rebuild_parts(self, place: Place, entry: int, dues: dict[int, int], is_whole: bool) -> bool:
         """Marks of an entry's records: those that are indexed by themselves are pending, the others if it is."""

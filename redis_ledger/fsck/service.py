@@ -26,7 +26,7 @@ from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
 
 BETWEEN_S = 0.5  # between two looks at a difference
-ROUNDS_MAX = 6  # of repairs: one may make the next one possible
+ROUNDS_MAX = 10  # of repairs: one may make the next one possible
 Look = Callable[[], Awaitable[list[Finding]]]
 
 
@@ -86,12 +86,16 @@ class Fsck:
         coordinators = await self._keyspace.coordinators()
         places = await self._keyspace.places(topic)
         subjects = list[Subject]()
-        if topic is None:
-            subjects.append(Subject("catalog", CatalogReader(self.reading, self._keyspace).look))
+        catalog = CatalogReader(self.reading, self._keyspace) if topic is None else None
+        if catalog is not None:
+            subjects.append(Subject("catalog", catalog.look))
             for number in range(coordinators):
                 place = CoordinatorPlace(number, CoordinatorKeys(self.reading.store.prefix, number))
                 subjects.append(Subject(str(place), CoordinatorReader(self.reading, place).look))
-        return subjects + [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
+        subjects += [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
+        if catalog is not None:
+            subjects.append(Subject("keys", catalog.look_through))
+        return subjects
 
     def _partition(self, place: Place, coordinators: int) -> Look:
         reader = PartitionReader(self.reading, place, coordinators)
