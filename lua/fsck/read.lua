@@ -16,7 +16,8 @@ while at <= #ARGV do
   local key = KEYS[tonumber(ARGV[at + 1])]
   local command, second = string.match(ARGV[at], "^(%S+) ?(%S*)$")
   if second ~= "" then
-    replies[#replies + 1] = redis.pcall(command, second, key)
+    local info = redis.pcall(command, second, key)
+    replies[#replies + 1] = info.err and info or { info[2], info[8] }
   else
     replies[#replies + 1] = redis.pcall(command, key, unpack(ARGV, at + 3, at + 2 + count))
   end

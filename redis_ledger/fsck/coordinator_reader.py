@@ -133,8 +133,7 @@ class CoordinatorReader:
     async def _state(self, highest: int) -> list[Finding]:
         k = self._k
         state, info = await self._reading.atomic([("HGETALL", k.state), ("XINFO STREAM", k.log)])
-        fields = dict(zip(info[::2], info[1::2], strict=True)) if info else {}
-        last_entry = int(fields.get(b"last-generated-id", b"0").partition(b"-")[0])
+        last_entry = int(info[1].partition(b"-")[0]) if info else 0
         return list(check.check_state(self._place, pairs(state), highest, last_entry))
 
     async def _nonces(self) -> list[Finding]:

@@ -89,8 +89,8 @@ _COORDINATOR = re.compile(
     r"\{tc:(?P<number>\d+)\}:(?:state|txns|order|deadlines|outcomes|forget|nonces|calls|log|live|ids|steps|wide)\Z"
 )
 _OTHERS = re.compile(
-    r"(?:\{group:[^{}]+\}:(?:state|topics)|\{witness:\d+\}:cluster|\{replicated:[^{}]+\}:marker|\{idem:[^{}]+\}(?:\|run)?"
-    r"|\{catalog\}:(?:topics|state|claim|brokers|addresses|groups|users|acls|tokens|quotas|deadletters|audit))\Z"
+    r"(?:\{group:[^{}]+\}:(?:state|topics)|\{witness:\d+\}:(?:cluster|count)|\{replicated:[^{}]+\}:marker|\{idem:[^{}]+\}(?:\|run)?"
+    r"|\{catalog\}:(?:topics|state|claim|epochs|brokers|addresses|groups|users|acls|tokens|quotas|deadletters|audit))\Z"
 )
 
 

@@ -7,7 +7,7 @@ payload   └ of the page: a megabyte at a time
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from redis_ledger.fsck.cursor_reader import CursorReader
@@ -83,13 +83,17 @@ class PartitionReader:
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""
         k = self._k
-        *counts, names, ledger = await self._reading.atomic(
-            [("HLEN", k.open), ("ZCARD", k.firsts), ("HKEYS", k.ledgers), ("HGET", k.state, "ledger")]
+        *counts, ledger, delay_ledger = await self._reading.atomic(
+            [
+                ("HLEN", k.open),
+                ("ZCARD", k.firsts),
+                ("HGET", k.state, "ledger"),
+                ("HGET", k.delay.state, "ledger"),
+            ]
         )
-        active = {int(ledger)} if ledger and ledger.isdigit() else set[int]()
+        active = [int(each) for each in (ledger, delay_ledger) if each and each.lstrip(b"-").isdigit()]
         is_small = all((count or 0) <= SMALL for count in counts)
-        known = {int(name) for name in names or () if name.lstrip(b"-").isdigit()} | trace.ledgers.keys() | active
-        numbers = sorted(known)[:LEDGERS_MAX]
+        numbers = sorted(active)
         reads: list[tuple[Any, ...]] = [
             ("XRANGE", k.log, after, "+", "COUNT", LOG_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
             *(("XINFO STREAM", k.data(number)) for number in numbers),
@@ -105,13 +109,32 @@ class PartitionReader:
         if len(rows) == LOG_PAGE:
             return entries, b"(" + rows[-1][0], None
         streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False) if info}
+        rows_of = pairs(ledgers)
+        await self._sealed(rows_of, streams, numbers)
         opened = rest[len(numbers) :] or (None, None)
         facts = PartitionFacts(
-            self._place, fields, trace, pairs(ledgers), streams,
+            self._place, fields, trace, rows_of, streams,
             pairs(opened[0]) if is_small else None, scores(opened[1]) if is_small else None,
             has_trimmed=fields.get(b"start") != self._begun_at,
         )  # fmt: skip
         return entries, b"", facts
+
+    async def _sealed(
+        self, ledgers: Mapping[bytes, bytes], streams: dict[int, StreamFacts], active: Sequence[int]
+    ) -> None:
+        """Adds the streams of sealed ledgers whose rows have not changed since."""
+        k = self._k
+        for name in [*ledgers][:LEDGERS_MAX]:
+            if not name.lstrip(b"-").isdigit() or int(name) in active:
+                continue
+            key, row = k.data(int(name)), LedgerRow.parse(ledgers[name])
+            text, length = await self._reading.atomic([("HGET", k.ledgers, name), ("XLEN", key)])
+            if text == ledgers[name] and length is not None and row is not None:
+                last = row.issued
+                if length != row.issued - row.deleted:
+                    newest = await self._reading.command(k.state, "XREVRANGE", key, "+", "-", "COUNT", 1)
+                    last = int(newest[0][0].partition(b"-")[2]) if newest else row.issued
+                streams[int(name)] = StreamFacts(length, last)
 
     def _parse(self, rows: Sequence[Any]) -> list[LogEntry]:
         """The entries; one of another form is reported and left out."""
@@ -235,8 +258,8 @@ def portions(entries: Sequence[LogEntry]) -> list[list[LogEntry]]:
 
 
 def _stream(info: Sequence[Any]) -> StreamFacts:
-    fields = dict(zip(info[::2], info[1::2], strict=True))
-    return StreamFacts(fields[b"length"], int(fields[b"last-generated-id"].partition(b"-")[2]))
+    length, last = info
+    return StreamFacts(length, int(last.partition(b"-")[2]))
 
 
 def _number(text: bytes | None) -> int:

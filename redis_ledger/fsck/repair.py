@@ -222,11 +222,15 @@ class Repairs:
     async def _delay_row(self, place: Place, number: int, active: bytes | None) -> bool:
         """The row of a delay ledger from its stream; its count of pending entries comes with the next round."""
         k = place.keys
-        info, last = await self._reading.atomic([("XINFO STREAM", k.data(number)), ("HGET", k.delay.state, "ledger")])
-        fields = dict(zip(info[::2], info[1::2], strict=True)) if info else {}
-        issued = int(fields[b"last-generated-id"].partition(b"-")[2]) if info else 0
-        length = fields[b"length"] if info else 0
-        sealed = 0 if last is not None and last == str(number).encode() else 1
+        key = k.data(number)
+        info, newest, active = await self._reading.atomic(
+            [("XINFO STREAM", key), ("XREVRANGE", key, "+", "-", "COUNT", 1), ("HGET", k.delay.state, "ledger")]
+        )
+        length, last = info or (0, b"0-0")
+        sealed = 0 if active == str(number).encode() else 1
+        if sealed and newest:
+            last = newest[0][0]  # a sealed ledger may have refused entries after its last one
+        issued = int(last.partition(b"-")[2])
         row = LedgerRow(issued, issued - length, sealed, -1, 0, 0, self._clock.now_ms())
         return await self._reading.write(edit([hget(k.ledgers, number, None)], ("HSET", k.ledgers, number, row.text)))
 

@@ -63,6 +63,7 @@ class Fsck:
         on_subject: Callable[[str, int, int], None] = lambda name, number, count: None,
     ) -> None:
         self._config, self._clock, self._on_subject = config, clock, on_subject
+        store.admission.serve_any()
         self.reading = Reading(store)
         self._keyspace = Keyspace(self.reading)
         self._repairs = Repairs(self.reading, config, clock)

@@ -90,6 +90,7 @@ class Admission:
         self._last: WeakKeyDictionary[Node, NodeInfo] = WeakKeyDictionary()  # as they were when last looked at
         self._standings: WeakKeyDictionary[Node, NodeStatus] = WeakKeyDictionary()
         self._outside = ""
+        self._is_enforced = True
         self.is_open = False
 
     def open(self) -> None:
@@ -110,6 +111,11 @@ class Admission:
             raise RedisUnfit(
                 f"Redis does not hold the cluster {self.cluster_id} any more: its data was lost or replaced."
             )
+
+    def serve_any(self) -> None:
+        """Refuses nothing from now on: for a tool that repairs what brokers refuse."""
+        self._is_enforced = False
+        self._apply()
 
     def bar(self, sentence: str) -> None:
         """Refuses writes on all nodes because of something that Redis itself does not tell; "" ends it."""
@@ -259,7 +265,7 @@ class Admission:
         )  # fmt: skip
         for link in self._topology.links():
             standing = self._standings.get(link, FIT)
-            sentence = standing.sentence or self._outside
+            sentence = (standing.sentence or self._outside) if self._is_enforced else ""
             link.bar(RedisUnfit(sentence) if sentence else None, is_readable=standing.is_readable)
 
     def _owns(self, link: Node, key: bytes) -> bool:

@@ -133,14 +133,22 @@ CASES: dict[str, Case] = {
     "rl:{catalog}:deadletters": Case(
         catalog("deadletters"), "", ("HSET", '["a","b"]', "{"), "cannot be read", ("metadata",)
     ),
+    "rl:{catalog}:epochs": Case(catalog("epochs"), "", ("HSET", "t:0", "x"), "cannot be read", ("metadata",)),
     "rl:{catalog}:audit": Case(catalog("audit"), ""),
 }  # fmt: skip
 
 # Not made, or gone by themselves: channels, a guard that never exists, values with an expiry.
 WITHOUT_CASE = {
-    "rl:{orders:3}:none", "rl:{orders:3}:wake", "rl:{catalog}:claim", "rl:{witness:<n>}:cluster", "rl:{catalog}:due",
-    "rl:{idem:<digest>}", "rl:{replicated:<n>}:marker", "rl:{idem:<digest>}|run",
-}  # fmt: skip
+    "rl:{witness:<n>}:count",
+    "rl:{orders:3}:none",
+    "rl:{orders:3}:wake",
+    "rl:{catalog}:claim",
+    "rl:{witness:<n>}:cluster",
+    "rl:{catalog}:due",
+    "rl:{idem:<digest>}",
+    "rl:{replicated:<n>}:marker",
+    "rl:{idem:<digest>}|run",
+}
 
 
 def documented() -> set[str]:

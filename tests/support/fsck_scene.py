@@ -86,7 +86,7 @@ async def _open(broker: Broker) -> TxnId:
 
 async def _delayed(broker: Broker) -> None:
     async def schedule(count: int, name: str) -> list[Any]:
-        placed = []
+        placed = list[Any]()
         for i in range(count):
             row = NewRecord(None, f"{name}{i}".encode(), deliver_after_ms=HOUR_MS + 1_000 * i)
             (appended,) = await broker.records.produce("t", [row])
