@@ -1,11 +1,11 @@
-"""A checksum of rows that does not depend on their order: the sum of a 64-bit hash of each, modulo 2**64.
+"""Checksum of rows that does not depend on their order: the sum of a 64-bit hash of each row, modulo 2**64.
 
-    row     partition offset | key length, key | value length, value | headers: the same of each name and value
-    hash    CRC-32C and CRC-32 of these bytes side by side, then mixed by multiplying
+    row     partition offset | key length, key | value length, value | headers: the same for each name and value
+    hash    CRC-32C and CRC-32 of these bytes side by side, then mixed by multiplication
 
-A length of -1 is null.  Files may be cut, merged and sorted: as long as the rows are the same, so is the sum of their
-checksums.  It finds damage and lost or doubled rows; it does not resist deliberate forgery.
-Rows are laid out by Arrow and hashed by two functions in C: about half a microsecond a row, and 1 GB/s.
+A length of -1 is null.  The checksum of a file is the sum of the checksums of its parts, however the rows are cut,
+merged or sorted.  It detects damage and lost or duplicated rows; it does not resist deliberate forgery.
+Cost: about half a microsecond a row, and 1 GB/s; Arrow lays the rows out, and two C functions hash them.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _MIX_ONE, _MIX_TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of splitmix64
 
 
 def checksum(batch: Any) -> int:
-    """Of the rows of a pyarrow RecordBatch that has at least COLUMNS, typed as in segment.SCHEMA."""
+    """Returns the checksum of a pyarrow RecordBatch that has at least COLUMNS, typed as in segment.SCHEMA."""
     if not batch.num_rows:
         return 0
-    rows = _laid_out(batch).to_pylist()
+    rows = _encode_rows(batch).to_pylist()
     high = pa.array(map(crc32c, rows), pa.uint64(), size=len(rows))
     low = pa.array(map(crc32, rows), pa.uint64(), size=len(rows))
-    total = pc.sum(_mixed(pc.bit_wise_or(pc.shift_left(high, _number(32)), low))).as_py()
+    total = pc.sum(_mix(pc.bit_wise_or(pc.shift_left(high, _number(32)), low))).as_py()
     return int(total) % MODULUS
 
 
-def combined(sums: Iterable[int]) -> int:
-    """The checksum of all rows together."""
+def combine(sums: Iterable[int]) -> int:
+    """Returns the checksum of all rows from the checksums of parts."""
     return sum(sums) % MODULUS
 
 
-def shown(total: int) -> str:
-    """As a segment's entry has it: 16 hexadecimal digits."""
+def to_hex(total: int) -> str:
+    """Returns 16 hexadecimal digits, as in a manifest entry."""
     return f"{total:016x}"
 
 
@@ -50,13 +50,13 @@ def _number(value: int) -> Any:
     return pa.scalar(value, pa.uint64())
 
 
-def _mixed(hashes: Any) -> Any:
+def _mix(hashes: Any) -> Any:
     for shift, factor in ((30, _MIX_ONE), (27, _MIX_TWO)):
         hashes = pc.multiply(pc.bit_wise_xor(hashes, pc.shift_right(hashes, _number(shift))), _number(factor))
     return pc.bit_wise_xor(hashes, pc.shift_right(hashes, _number(31)))
 
 
-def _laid_out(batch: Any) -> Any:
+def _encode_rows(batch: Any) -> Any:
     key, value, headers = (batch.column(name) for name in ("key", "value", "headers"))
     parts = [
         _four_bytes(batch.column("partition")),
@@ -73,7 +73,7 @@ def _four_bytes(numbers: Any) -> Any:
 
 
 def _fixed(numbers: Any, width: int) -> Any:
-    """Numbers without nulls as the bytes they have in memory."""
+    """Returns numbers without nulls as the bytes that they have in memory."""
     kind = pa.binary(width)
     return pa.FixedSizeBinaryArray.from_buffers(
         kind, len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset

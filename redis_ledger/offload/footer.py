@@ -1,9 +1,9 @@
-"""A CRC of the footer, inside the footer: Parquet has none, and its readers may end the whole process over a bad one.
+"""CRC of the footer, inside the footer.  Parquet has none, and a reader may crash the process on a damaged footer.
 
     ... row groups | metadata  ... redis_ledger.footer = 5f3a01c2 ... | length | PAR1
                    └── CRC-32, taken while that value was 00000000 ──┘
 
-The value is among the file's own key-value metadata, so other readers see a plain Parquet file.
+The value is part of the file's key-value metadata, so other readers see a plain Parquet file.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pyarrow import parquet
 
 from redis_ledger.errors import OffloadedDamaged
 
-PREFIX = "redis_ledger."  # of what the file's own metadata says
+PREFIX = "redis_ledger."  # of the keys in the file's metadata
 KEY, BLANK = f"{PREFIX}footer", "00000000"
-TAIL_BYTES = 64 << 10  # read at first; a footer is rarely longer
+TAIL_BYTES = 64 << 10  # read first; a footer is rarely longer
 _END_BYTES = 8  # length and magic
-_BEFORE = KEY.encode() + b"\x18\x08"  # as Thrift's compact protocol puts a text of 8 bytes behind its key
+_BEFORE = KEY.encode() + b"\x18\x08"  # Thrift's compact protocol: the header of an 8-byte string after its key
 
 
 class FooterSink:
-    """What a ParquetWriter writes to: passes on, and from `hold` on keeps back, until `seal` fills the CRC in."""
+    """File object for a ParquetWriter: passes writes on, buffers them after `hold`, and fills the CRC in on `seal`."""
 
     def __init__(self, sink: Any) -> None:
         self._sink = sink
@@ -73,24 +73,24 @@ class FooterSink:
 
 
 def read_footer(source: Any) -> Any:
-    """The file's metadata, once its CRC is known to be right.  source: a pyarrow file.  Raises OffloadedDamaged."""
+    """Returns the file's metadata after checking its CRC.  source: a pyarrow file.  Raises OffloadedDamaged."""
     size = source.size()
     tail = source.read_at(min(size, TAIL_BYTES), size - min(size, TAIL_BYTES))
     length = int.from_bytes(tail[-_END_BYTES:-4], "little") + _END_BYTES
     if length > size or tail[-4:] != b"PAR1":
-        raise OffloadedDamaged("It does not end as a Parquet file does.")
+        raise OffloadedDamaged("The file does not end with a Parquet footer.")
     if length > len(tail):
         tail = source.read_at(length, size - length)
     metadata = tail[-length:-_END_BYTES]
     before, found, after = metadata.partition(_BEFORE)
     blanked = before + found + BLANK.encode() + after[8:]
     if not found or after[:8] != b"%08x" % crc32(blanked):
-        raise OffloadedDamaged("Its footer does not have the CRC that it should have.")
+        raise OffloadedDamaged("The CRC of the footer does not match.")
     return parquet.read_metadata(pa.BufferReader(tail))
 
 
-def told(metadata: Any) -> dict[str, str]:
-    """What the file says of itself, by name without PREFIX."""
+def key_value_metadata(metadata: Any) -> dict[str, str]:
+    """Returns the key-value metadata of a segment file, by name without PREFIX."""
     return {
         key.decode().removeprefix(PREFIX): value.decode()
         for key, value in (metadata.metadata or {}).items()

@@ -1,8 +1,8 @@
-"""The object store: a folder or a bucket, and the files in it, named relative to it.
+"""Object store: a folder or a bucket, and the files in it, named relative to it.
 
-    file:///var/lib/x    /var/lib/x    s3://bucket/prefix    gs://bucket/prefix       whatever pyarrow.fs opens
+    file:///var/lib/x    /var/lib/x    s3://bucket/prefix    gs://bucket/prefix       any URI of pyarrow.fs
 
-A file appears whole or not at all: it is written under another name and moved.
+A file appears as a whole or not at all: it is written under a temporary name and then moved.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ try:
     from pyarrow import fs as filesystems
 except ImportError as missing:
     raise ImportError(
-        "Offloaded records are Parquet, and that takes pyarrow: pip install '.[offload]' in a checkout"
+        "Offloaded records are Parquet files, which need pyarrow: pip install '.[offload]' in a checkout"
     ) from missing
 
-UNFINISHED = "_tmp-"  # begins the names of files that are being written; a reader passes over them
+UNFINISHED = "_tmp-"  # prefix of files that are being written; readers ignore them
 
 
 class ObjectStore(NamedTuple):
-    """fs: a pyarrow FileSystem.  base: the home's path in it."""
+    """fs: a pyarrow FileSystem.  base: the path of the object store in it."""
 
     uri: str
     fs: Any
@@ -39,28 +39,28 @@ class ObjectStore(NamedTuple):
         return isinstance(self.fs, filesystems.LocalFileSystem)
 
     def path(self, file: str) -> str:
-        """Where the file of this name is in the file system.  Raises InvalidRequest for a name that leaves the home."""
+        """Returns the path in the file system.  Raises InvalidRequest for a name outside the object store."""
         if not file or file.startswith("/") or not {"", ".", ".."}.isdisjoint(file.split("/")):
-            raise InvalidRequest(f"{file!r} is not the name of a file in the home of offloaded records.")
+            raise InvalidRequest(f"{file!r} is not the name of a file in the object store.")
         return f"{self.base}/{file}"
 
     def exists(self, file: str = "") -> bool:
-        """Whether the file is there; without a name, the home itself."""
+        """Whether the file exists; without a name, whether the object store itself does."""
         path = self.path(file) if file else self.base
         return bool(self.fs.get_file_info(path).type != filesystems.FileType.NotFound)
 
     def folders(self) -> list[str]:
-        """Its own, a topic each.  Raises OSError where it cannot be read."""
+        """Returns the top-level folders, one a topic.  Raises OSError if they cannot be listed."""
         found = self.fs.get_file_info(filesystems.FileSelector(self.base or "/"))
         return [each.base_name for each in found if each.type == filesystems.FileType.Directory]
 
     def size(self, file: str) -> int:
-        """In bytes; -1 where it is not there."""
+        """In bytes; -1 if the file does not exist."""
         found = self.fs.get_file_info(self.path(file))
         return int(found.size) if found.type == filesystems.FileType.File else -1
 
     def read(self, file: str) -> bytes | None:
-        """The whole of it; None where it is not there."""
+        """Returns the content; None if the file does not exist."""
         try:
             with self.fs.open_input_file(self.path(file)) as source:
                 return bytes(source.readall())
@@ -68,7 +68,7 @@ class ObjectStore(NamedTuple):
             return None
 
     def delete(self, file: str) -> None:
-        """One that is not there is deleted already."""
+        """Does nothing if the file does not exist."""
         with contextlib.suppress(FileNotFoundError):
             self.fs.delete_file(self.path(file))
 
@@ -78,7 +78,7 @@ class ObjectStore(NamedTuple):
 
     @contextlib.contextmanager
     def writing(self, file: str) -> Iterator[Any]:
-        """A stream; what was written appears under the name when the block ends, and not at all when it fails."""
+        """Opens a stream.  The file appears when the block ends, and not at all if the block raises."""
         path = self.path(file)
         folder, _, name = path.rpartition("/")
         unfinished = f"{folder}/{UNFINISHED}{secrets.token_hex(6)}-{name.removesuffix('.parquet')}"
@@ -97,7 +97,7 @@ class ObjectStore(NamedTuple):
             raise
 
     def _sync_folders(self, folder: str) -> None:
-        """Up to the home: those that were made for this file are as new as the file."""
+        """Up to the base: folders that were created for this file must be durable as well."""
         while len(folder) > len(self.base):
             _sync(folder)
             folder = folder.rpartition("/")[0]
@@ -106,9 +106,9 @@ class ObjectStore(NamedTuple):
 
 @lru_cache(8)
 def open_home(uri: str) -> ObjectStore:
-    """uri: as in offload_home, an absolute path or the URI of a folder or bucket.  Raises InvalidRequest."""
+    """Opens an object store.  uri: an absolute path or a URI, as in offload_home.  Raises InvalidRequest."""
     if not uri:
-        raise InvalidRequest("There is no home for offloaded records: set offload_home to a folder or bucket.")
+        raise InvalidRequest("There is no object store for offloaded records: set offload_home to a folder or bucket.")
     try:
         found, base = filesystems.FileSystem.from_uri(uri)
     except (pa.ArrowInvalid, OSError, NotImplementedError) as error:

@@ -1,14 +1,14 @@
-"""What to write to Parquet next: stretches of a partition that end where payload ledgers end.
+"""Plans what to write to Parquet next: stretches of a partition that end where payload ledgers end.
 
     offset     0          400         900     1000       1500     1700
     ledgers    | 1 sealed | 2 sealed  | 3 sealed ........ | 4 active
     scheduled           -1 sealed, its last record went to 950        an open transaction began at 1200: the limit
     stretches  [0, 400)   [400, 900)  [900, 951)
 
-A ledger's payload may go once everything that the log makes of it is published, so a stretch ends where a ledger does,
-and a ledger that goes beyond the limit waits for the next plan.  Scheduled records have ledgers of their own, and their
-offsets are wherever they fell due: these ledgers end the last stretch later, if that gains anything.  Small ledgers
-share a stretch, large ones are cut by offset, so that files have about the size of a ledger.  Pure.
+A ledger's payload may be dropped once all its log entries are published, so a stretch ends where a ledger ends, and a
+ledger that extends beyond the limit waits for the next plan.  Scheduled records have ledgers of their own, with offsets
+that depend on when they fell due: the last stretch extends to the end of such a ledger if that frees payload.  Small
+ledgers share a stretch and large ones are split by offset, so that files are about as large as a ledger.  Pure.
 Source: Pulsar's offload of ledgers.
 """
 
@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-STRETCH_BYTES = 64 << 20  # of payload; ledgers that are smaller together share a stretch
-STRETCH_BYTES_MAX = 128 << 20  # a larger one is cut
-STRETCHES_MAX = 500  # of one plan: it is one value in Redis, and one body of a request
+STRETCH_BYTES = 64 << 20  # of payload; ledgers that are smaller in total share a stretch
+STRETCH_BYTES_MAX = 128 << 20  # a larger one is split
+STRETCHES_MAX = 500  # per plan, which is one value in Redis and one request body
 
 
 class LedgerRow(NamedTuple):
-    """A payload ledger.  max_offset: the last offset whose record is in it, -1 none.  unlogged: entries that have no
-    offset yet.  size: of its payload, in bytes."""
+    """A payload ledger.  max_offset: the greatest offset of a record in it, -1 if none.  unlogged: entries without an
+    offset so far.  size: of its payload, in bytes."""
 
     number: int
     is_sealed: bool
@@ -40,7 +40,7 @@ class LedgerRow(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """No entry of it gets an offset any more."""
+        """Whether no entry of it will get an offset any more."""
         return self.is_sealed and self.unlogged == 0
 
     @property
@@ -49,7 +49,7 @@ class LedgerRow(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """From the piece before it to `end`."""
+    """Offsets from the end of the previous piece to `end`."""
 
     end: int
     size: int
@@ -61,8 +61,8 @@ def decide(
     """Returns stretches (first, end), ascending, without gaps, from `offloaded` or the log start; [] if nothing is due.
 
     ledgers   by number, as Redis holds them
-    limit     everything below it is decided, and old enough
-    to_limit  go up to the limit, wherever ledgers end
+    limit     all offsets below it are decided and old enough
+    to_limit  extend the last stretch to the limit, wherever ledgers end
     """
     begin = max(offloaded, start)
     plain = [row for row in ledgers if row.number > 0]
@@ -75,12 +75,12 @@ def decide(
     if reached > low:
         of_ledger = next((row.size * (reached - low) // (row.end - low) for row in plain if row.end > reached), 0)
         pieces.append(_Piece(reached, of_ledger))
-    weighed = _with_late(pieces, late, begin)
-    return _cut(_joined(weighed), begin)[:STRETCHES_MAX]
+    weighed = _with_delay_ledgers(pieces, late, begin)
+    return _split_large(_merge_small(weighed), begin)[:STRETCHES_MAX]
 
 
 def _pieces(ledgers: Sequence[LedgerRow], begin: int, limit: int) -> list[_Piece]:
-    """One for each ledger that is done and ends above `begin`, up to the first that is not or goes beyond the limit."""
+    """One piece a finished ledger that ends above `begin`, until one is unfinished or extends beyond the limit."""
     pieces: list[_Piece] = []
     for row in ledgers:
         if not row.is_done or row.end > limit:
@@ -90,8 +90,8 @@ def _pieces(ledgers: Sequence[LedgerRow], begin: int, limit: int) -> list[_Piece
     return pieces
 
 
-def _with_late(pieces: Sequence[_Piece], late: Sequence[LedgerRow], begin: int) -> list[_Piece]:
-    """With the bytes of a ledger of scheduled records where it ends."""
+def _with_delay_ledgers(pieces: Sequence[_Piece], late: Sequence[LedgerRow], begin: int) -> list[_Piece]:
+    """Adds the bytes of a delay ledger to the piece in which it ends."""
     weighed, low = [], begin
     for piece in pieces:
         weighed.append(_Piece(piece.end, piece.size + sum(row.size for row in late if low < row.end <= piece.end)))
@@ -99,7 +99,7 @@ def _with_late(pieces: Sequence[_Piece], late: Sequence[LedgerRow], begin: int) 
     return weighed
 
 
-def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
+def _merge_small(pieces: Sequence[_Piece]) -> list[_Piece]:
     joined: list[_Piece] = []
     for piece in pieces:
         if joined and joined[-1].size + piece.size <= STRETCH_BYTES:
@@ -109,8 +109,8 @@ def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
     return joined
 
 
-def _cut(pieces: Sequence[_Piece], begin: int) -> list[tuple[int, int]]:
-    """Large ones in equal parts: bytes are taken to be even over offsets."""
+def _split_large(pieces: Sequence[_Piece], begin: int) -> list[tuple[int, int]]:
+    """Splits large pieces into equal ranges of offsets, as if bytes were spread evenly over them."""
     stretches: list[tuple[int, int]] = []
     for first, piece in zip([begin, *(piece.end for piece in pieces)], pieces, strict=False):
         offsets = piece.end - first

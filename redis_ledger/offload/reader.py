@@ -1,12 +1,12 @@
-"""Reading history: what Redis does not hold any more comes from Parquet, as batches, at the offsets it always had.
+"""Reads offloaded records: batches from Parquet, at their original offsets, for offsets whose payload left Redis.
 
     offset ─▶ manifest ─▶ segment ─▶ row group ─▶ block of batches ─▶ as many as fit
-               kept; read again     a thread decodes it; it stays in memory within offload_cache_bytes, and a reader
-               on a miss            that goes on from where it stopped finds the next one decoded as well
+               cached; read       a thread decodes it; blocks stay in memory within offload_cache_bytes, and the
+               again on a miss    next one is decoded ahead for a sequential reader
 
-A reader behind the last record of history gets a marker of its last offset, so that it goes on in Redis.
-A file may be replaced (compacted) or gone at any time: on a miss the manifest is read again, and when it names the same
-file still, the reader is told.  Nothing is ever passed over.
+Above the last offloaded record the reader returns a marker at the last offloaded offset, so that the consumer continues
+in Redis.  A file may be replaced (compacted) or deleted at any time: on a miss the manifest is read again, and if it
+still names the same file, the read fails.  No record is skipped.
 Source: KIP-405 (RemoteLogManager.read, RemoteIndexCache).
 """
 
@@ -23,7 +23,7 @@ from redis_ledger.errors import LedgerError, OffloadedDamaged, OffloadedUnavaila
 from redis_ledger.ledger.entries import COMMIT, MARKER, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.offload.manifest import Manifest, Segment
-from redis_ledger.offload.row_group_cache import Files, RowGroup, RowGroupCache, RowGroupKey
+from redis_ledger.offload.row_group_cache import RowGroup, RowGroupCache, RowGroupKey, SegmentFiles
 from redis_ledger.offload.scripts import OffloadScripts
 from redis_ledger.store.store import Store
 
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
 
 THREADS = 2
 MANIFESTS_KEPT, SPANS_KEPT = 1_024, 256
-MANIFEST_S_MAX = 5.0  # then it is asked whether its version is still the same
-ATTEMPTS = 3  # a file may be replaced again while it is looked for
+MANIFEST_S_MAX = 5.0  # then check whether its version is still current
+ATTEMPTS = 3  # a file may be replaced again during a retry
 _last = attrgetter("last")
 
 
-class _Kept(NamedTuple):
+class _CachedManifest(NamedTuple):
     manifest: Manifest
-    seen_s: float
+    read_s: float
 
 
 class OffloadReader:
-    """Of one broker, for all partitions.  home: offload_home; cache_bytes: offload_cache_bytes."""
+    """The reader of a broker, for all partitions.  home: offload_home.  cache_bytes: offload_cache_bytes."""
 
     def __init__(self, store: Store, home: str, cache_bytes: int) -> None:
         self._store, self._home = store, home
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="offload")
-        self._manifests: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._manifests: OrderedDict[tuple[str, int], _CachedManifest] = OrderedDict()
         self._spans: OrderedDict[str, list[GroupSpan]] = OrderedDict()
         self._blocks = RowGroupCache(cache_bytes)
         self._loading: dict[RowGroupKey, asyncio.Future[RowGroup]] = {}
-        self._opening: asyncio.Future[Files] | None = None
+        self._opening: asyncio.Future[SegmentFiles] | None = None
 
     async def read(
         self, of: PartitionReader, offset: int, end: int, bytes_max: int
     ) -> tuple[list[LogEntry], list[bytes]]:
-        """Batches from the one that holds the offset, or is the next behind it; at least one entry.
+        """Returns batches from the first one that ends at or above the offset; at least one entry.
 
         end: the partition's offloaded offset, above `offset`.  Raises OffloadedUnavailable, OffloadedDamaged, and
         UnknownTopic if the manifest belongs to another topic of this name.
@@ -85,7 +85,7 @@ class OffloadReader:
     ) -> tuple[list[LogEntry], list[bytes]]:
         at = offset
         while at < end:
-            segment = manifest.holding(at)
+            segment = manifest.segment_at(at)
             if segment is None:
                 raise OffloadedDamaged(f"{of.topic}:{of.number}: no segment in Parquet has offset {at}.")
             if segment.file:
@@ -96,10 +96,10 @@ class OffloadReader:
                     block = await self._block(key, segment)
                     if at == block.following or at <= spans[group].first:
                         self._look_ahead(manifest, segment, group)
-                    entries, payloads = block.since(at, bytes_max)
+                    entries, payloads = block.read_from(at, bytes_max)
                     block.following = entries[-1].last_offset + 1
                     if block.following == block.end:
-                        self._blocks.spend(key)
+                        self._blocks.mark_read(key)
                     return entries, payloads
             at = segment.end
         return [LogEntry(0, 0, end - 1, 1, 0, -1, -1, -1, MARKER | COMMIT, -1, -1)], [b""]
@@ -107,17 +107,17 @@ class OffloadReader:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     async def _manifest(self, of: PartitionReader, end: int, *, fresh: bool = False) -> Manifest:
-        """As it is kept, unless it ends before `end`, or another version has been made of it."""
+        """Returns the cached manifest, unless it ends below `end` or has another version by now."""
         key, now_s = (of.topic_id, of.number), self._loop.time()
         kept = self._manifests.get(key)
-        if kept is not None and not fresh and kept.manifest.end >= end and now_s - kept.seen_s < MANIFEST_S_MAX:
+        if kept is not None and not fresh and kept.manifest.end >= end and now_s - kept.read_s < MANIFEST_S_MAX:
             return kept.manifest
         calls = OffloadScripts(self._store, of.keys, of.topic, of.topic_id)
         if kept is None or fresh or await calls.version() != kept.manifest.version:
             manifest = await calls.manifest()
         else:
             manifest = kept.manifest
-        self._manifests[key] = _Kept(manifest, now_s)
+        self._manifests[key] = _CachedManifest(manifest, now_s)
         self._manifests.move_to_end(key)
         if len(self._manifests) > MANIFESTS_KEPT:
             self._manifests.popitem(last=False)
@@ -140,8 +140,8 @@ class OffloadReader:
             block = await asyncio.shield(self._load(files, key, segment))
         return block
 
-    def _load(self, files: Files, key: RowGroupKey, segment: Segment) -> asyncio.Future[RowGroup]:
-        """Shared by all who want the block meanwhile."""
+    def _load(self, files: SegmentFiles, key: RowGroupKey, segment: Segment) -> asyncio.Future[RowGroup]:
+        """Loads a block once for all concurrent readers of it."""
         loading = self._loading.get(key)
         if loading is None:
             loading = self._loop.run_in_executor(self._threads, files.load, segment, key.group)
@@ -155,39 +155,40 @@ class OffloadReader:
             self._blocks.put(key, done.result())
 
     def _look_ahead(self, manifest: Manifest, segment: Segment, group: int) -> None:
-        """Begins to load what comes next, if there is a thread for it and room.  When it fails, who asks is told."""
+        """Starts to load the next block if a thread is free and there is room.  Errors go to the next reader of the
+        block."""
         opening = self._opening
         if len(self._loading) >= THREADS or not self._blocks.has_room or opening is None or not opening.done():
             return
         following: Segment | None = segment
         if group + 1 == len(self._spans.get(segment.file, ())):
-            group, following = -1, manifest.holding(segment.end)
+            group, following = -1, manifest.segment_at(segment.end)
             while following is not None and not following.file:
-                following = manifest.holding(following.end)
+                following = manifest.segment_at(following.end)
         if following is not None:
             key = RowGroupKey(following.file, group + 1)
             if key not in self._blocks:
                 self._load(opening.result(), key, following)
 
-    async def _files(self) -> Files:
-        """Raises OffloadedUnavailable; whatever it is that fails, the next read tries again."""
+    async def _files(self) -> SegmentFiles:
+        """Raises OffloadedUnavailable; the next read tries again."""
         if self._opening is None:
             self._opening = self._loop.run_in_executor(self._threads, _open, self._home)
             self._opening.add_done_callback(self._opened)
         return await asyncio.shield(self._opening)
 
-    def _opened(self, opening: asyncio.Future[Files]) -> None:
+    def _opened(self, opening: asyncio.Future[SegmentFiles]) -> None:
         # Retrieve the exception here: all waiters may have been cancelled.
         if opening.cancelled() or opening.exception() is not None:
             self._opening = None
 
 
-def _open(home: str) -> Files:
+def _open(home: str) -> SegmentFiles:
     try:
         from redis_ledger.offload.segment import open_home
     except ImportError as missing:
         raise OffloadedUnavailable(str(missing)) from missing
     try:
-        return Files(open_home(home))
+        return SegmentFiles(open_home(home))
     except LedgerError as error:
-        raise OffloadedUnavailable(f"The home of offloaded records cannot be opened: {error.detail}") from error
+        raise OffloadedUnavailable(f"The object store cannot be opened: {error.detail}") from error

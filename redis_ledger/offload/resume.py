@@ -1,7 +1,6 @@
 """Reuses a file that an interrupted run of the same plan has written.
 
-What a file's own footer says is enough to tell that it is the stretch that was wanted, and to enter it in the manifest;
-whether its rows are intact is for `segment.check_file` to find.
+The file's footer identifies the stretch and has all values of the manifest entry; `segment.check_file` checks the rows.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.object_store import ObjectStore
 from redis_ledger.offload.segment import FORMAT, LEFT_OUT, check_file
 
-import pyarrow as pa  # isort: skip  # behind segment, which says what to install where it is missing
-from redis_ledger.offload.footer import read_footer, told  # isort: skip
+import pyarrow as pa  # isort: skip  # after segment, whose import error names the package to install
+from redis_ledger.offload.footer import key_value_metadata, read_footer  # isort: skip
 
 _TIMESTAMP = "timestamp"
 
 
-def found(home: ObjectStore, stretch: Stretch, topic_id: str, *, is_complete: bool = False) -> Segment | None:
+def find_written(home: ObjectStore, stretch: Stretch, topic_id: str, *, is_complete: bool = False) -> Segment | None:
     """Returns the segment if its file is there and intact, else None.
 
     is_complete  only if the file leaves out no batch
@@ -27,7 +26,7 @@ def found(home: ObjectStore, stretch: Stretch, topic_id: str, *, is_complete: bo
     """
     try:
         size = home.size(stretch.file)
-        segment = _told(home, stretch, topic_id, size, is_complete) if size >= 0 else None
+        segment = _from_footer(home, stretch, topic_id, size, is_complete) if size >= 0 else None
         if segment is not None:
             check_file(home, segment)
     except (OffloadedDamaged, OffloadedUnavailable, pa.ArrowException, OSError):
@@ -35,11 +34,11 @@ def found(home: ObjectStore, stretch: Stretch, topic_id: str, *, is_complete: bo
     return segment
 
 
-def _told(home: ObjectStore, stretch: Stretch, topic_id: str, size: int, is_complete: bool) -> Segment | None:
-    """By its footer.  None: it is about something else."""
+def _from_footer(home: ObjectStore, stretch: Stretch, topic_id: str, size: int, is_complete: bool) -> Segment | None:
+    """Returns the segment that the footer describes; None if it is another one."""
     with home.fs.open_input_file(home.path(stretch.file)) as source:
         footer = read_footer(source)
-    facts = told(footer)
+    facts = key_value_metadata(footer)
     wanted = {"format": FORMAT, "topic_id": topic_id, "first": str(stretch.first), "end": str(stretch.end)}
     if is_complete and LEFT_OUT in facts:
         return None

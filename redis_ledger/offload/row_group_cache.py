@@ -1,9 +1,9 @@
-"""Row groups as record batches, in memory: what a reader of history asks next is mostly here.
+"""Cache of decoded row groups: record batches in memory, for consumers that read offloaded records in order.
 
-    opened files    a few, by name; each is read by one thread at a time
-    blocks          a row group, rebuilt; the least recently used go first, and before those what was read to its end
+    open files    a few, by name; one thread at a time reads each
+    blocks        a row group as batches; evicted: first blocks that were read to their end, then the least recent
 
-The bytes of all blocks stay within a budget, but for one block that is always kept.  Loading is for threads; the cache
+The bytes of all blocks stay within a budget, except that one block is always kept.  Loading runs in threads; the cache
 itself belongs to the event loop.
 """
 
@@ -33,7 +33,7 @@ class RowGroupKey(NamedTuple):
 
 
 class RowGroup:
-    """A row group as batches, in offset order.  following: where the last read of it ended, at first its begin."""
+    """A row group as batches, in offset order.  following: where the last read ended, at first the first offset."""
 
     __slots__ = ("bytes", "entries", "following", "payloads")
 
@@ -42,8 +42,8 @@ class RowGroup:
         self.bytes = sum(map(len, payloads))
         self.following = entries[0].base_offset
 
-    def since(self, offset: int, bytes_max: int) -> tuple[list[LogEntry], list[bytes]]:
-        """Batches from the one that holds the offset, or is the next behind it, as many as fit; always the first."""
+    def read_from(self, offset: int, bytes_max: int) -> tuple[list[LogEntry], list[bytes]]:
+        """Returns batches from the first one that ends at or above the offset, as many as fit, at least one."""
         first = end = bisect_left(self.entries, offset, key=_last_offset)
         total = 0
         while end < len(self.entries) and (end == first or total + len(self.payloads[end]) <= bytes_max):
@@ -57,20 +57,20 @@ class RowGroup:
 
 
 class RowGroupCache:
-    """The blocks in memory."""
+    """Row groups in memory, by file and number."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._held: OrderedDict[RowGroupKey, RowGroup] = OrderedDict()
-        self._spent: set[RowGroupKey] = set()
-        self.bytes = self.spent_bytes = 0
+        self._read_to_end: set[RowGroupKey] = set()
+        self.bytes = self.read_to_end_bytes = 0
 
     def __contains__(self, key: RowGroupKey) -> bool:
         return key in self._held
 
     def get(self, key: RowGroupKey) -> RowGroup | None:
         block = self._held.get(key)
-        if block is not None and key not in self._spent:
+        if block is not None and key not in self._read_to_end:
             self._held.move_to_end(key)
         return block
 
@@ -82,45 +82,46 @@ class RowGroupCache:
         while self.bytes > self._bytes_max and len(self._held) > 1:
             self._drop(next(each for each in self._held if each != key))
 
-    def spend(self, key: RowGroupKey) -> None:
-        """It was read to its end: it goes before all others."""
+    def mark_read(self, key: RowGroupKey) -> None:
+        """Marks a block that was read to its end; it is evicted first."""
         block = self._held.get(key)
-        if block is not None and key not in self._spent:
-            self._spent.add(key)
-            self.spent_bytes += block.bytes
+        if block is not None and key not in self._read_to_end:
+            self._read_to_end.add(key)
+            self.read_to_end_bytes += block.bytes
             self._held.move_to_end(key, last=False)
 
     @property
     def has_room(self) -> bool:
-        """Whether what is read ahead of its use does not push out what is in use."""
-        return 2 * (self.bytes - self.spent_bytes) < self._bytes_max
+        """Whether a block can be loaded ahead without evicting blocks in use."""
+        return 2 * (self.bytes - self.read_to_end_bytes) < self._bytes_max
 
     def _drop(self, key: RowGroupKey) -> None:
         block = self._held.pop(key)
         self.bytes -= block.bytes
-        if key in self._spent:
-            self._spent.discard(key)
-            self.spent_bytes -= block.bytes
+        if key in self._read_to_end:
+            self._read_to_end.discard(key)
+            self.read_to_end_bytes -= block.bytes
 
 
-class _Opened:
+class _OpenFile:
     def __init__(self, file: SegmentFile) -> None:
         self.file, self.lock = file, threading.Lock()
 
 
-class Files:
-    """Opened segments.  For threads."""
+class SegmentFiles:
+    """Open segment files, used from threads."""
 
     def __init__(self, home: ObjectStore) -> None:
         self._home = home
-        self._opened: OrderedDict[str, _Opened] = OrderedDict()
+        self._opened: OrderedDict[str, _OpenFile] = OrderedDict()
         self._lock = threading.Lock()
 
     def groups(self, segment: Segment) -> list[GroupSpan]:
         return self._open(segment).file.groups
 
     def load(self, segment: Segment, group: int) -> RowGroup:
-        """Raises OffloadedUnavailable, OffloadedDamaged; then the file is opened anew next time: it may be restored."""
+        """Raises OffloadedUnavailable, OffloadedDamaged; the next call opens the file again, in case it was
+        restored."""
         from redis_ledger.offload.to_batches import COLUMNS, rebuild
 
         opened = self._open(segment)
@@ -143,7 +144,7 @@ class Files:
             [each.payload for each in rebuilt],
         )  # fmt: skip
 
-    def _open(self, segment: Segment) -> _Opened:
+    def _open(self, segment: Segment) -> _OpenFile:
         from redis_ledger.offload.segment import SegmentFile
 
         with self._lock:
@@ -151,9 +152,11 @@ class Files:
             if opened is not None:
                 self._opened.move_to_end(segment.file)
                 return opened
-        opened = _Opened(SegmentFile(self._home, segment))
+        opened = _OpenFile(SegmentFile(self._home, segment))
         with self._lock:
-            self._opened[segment.file] = opened  # one that another thread opened meanwhile is closed with its last use
+            self._opened[segment.file] = (
+                opened  # a second one, opened by another thread, closes with its last reference
+            )
             while len(self._opened) > FILES_OPEN_MAX:
                 self._opened.popitem(last=False)
         return opened

@@ -1,11 +1,11 @@
-"""The scripts of lua/offload/ as calls on one partition, and reading its manifest: what goes in, what comes out.
+"""Calls of the scripts in lua/offload/ for one partition, and the encoding of its manifest.
 
-    plan ──▶ written ──▶ publish          swap: other segments for the same stretch (compaction)
-      └────▶ abandon                      forget: segments below the log start
+    plan ──▶ written ──▶ publish          swap: replaces segments by others for the same stretch (compaction)
+      └────▶ abandon                      forget: removes segments below the log start
 
-Everything below is checked before it is called (offload/plan.py, offload/manifest.py); a script compares what was
-checked with what is stored, as text.  Every call may be repeated, and raises UnknownTopic when the partition is gone or
-belongs to another incarnation of its topic.
+The caller validates arguments (offload/plan.py, offload/manifest.py); a script compares the validated text with the
+stored text.  Every call may be repeated, and raises UnknownTopic if the partition does not exist or belongs to another
+incarnation of its topic.
 """
 
 from __future__ import annotations
@@ -49,28 +49,28 @@ class OffloadState(NamedTuple):
 
 
 class OffloadScripts:
-    """On one partition of one topic id."""
+    """Script calls for one partition of one topic id."""
 
     def __init__(self, store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> None:
         self._store, self._keys, self._topic, self._topic_id = store, keys, topic, topic_id
 
     async def state(self) -> OffloadState:
-        """From one atomic read.  Cost: O(segments)."""
+        """Reads everything atomically.  Cost: O(segments)."""
         _, *state, rows = await self._call(READ, 0)
         start, stable, offloaded, ledger = map(int, state)
         manifest, plan = _read(rows)
         return OffloadState(self._topic_id, start, stable, offloaded, ledger, manifest, plan)
 
     async def manifest(self) -> Manifest:
-        """Empty where nothing was ever offloaded.  Cost: O(segments)."""
+        """Empty if nothing was offloaded.  Cost: O(segments)."""
         return _read((await self._call(READ, 0))[-1])[0]
 
     async def version(self) -> int:
-        """Of the manifest: another one says that its segments have changed since it was read."""
+        """Version of the manifest; it changes with the segments."""
         return int((await self._call(READ, 1))[-1])
 
     async def ledgers(self) -> list[LedgerRow]:
-        """The payload ledgers that Redis holds, by number; those of scheduled records are negative."""
+        """Returns the payload ledgers in Redis, by number; those of scheduled records are negative."""
         rows = await self._store.command("HGETALL", self._keys.ledgers, key=self._keys.state)
         return sorted(LedgerRow.parse(int(name), row) for name, row in zip(rows[::2], rows[1::2], strict=True) if name)
 
@@ -83,16 +83,16 @@ class OffloadScripts:
         return _plan_of(reply[1]) if reply[0] == Status.OK else None
 
     async def publish(self, plan: Plan, segments: Sequence[Segment]) -> int | None:
-        """Where what is published ends now.  None: the plan is not the stored one (any more)."""
+        """Returns the offloaded offset afterwards.  None: another plan is stored, or none."""
         reply = await self._call(PUBLISH, _text_of(plan), plan.stretches[-1].end, *_pairs(segments))
         return int(reply[1]) if reply[0] == Status.OK else None
 
     async def abandon(self, plan: Plan) -> bool:
-        """False: another plan is stored."""
+        """Returns False if another plan is stored."""
         return bool((await self._call(ABANDON, _text_of(plan)))[0] == Status.OK)
 
     async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> int | None:
-        """The manifest's version afterwards.  None: it was not `version` (any more)."""
+        """Returns the manifest's version afterwards.  None: `version` is not the current one."""
         reply = await self._call(SWAP, version, len(firsts), *firsts, *_pairs(added))
         return int(reply[1]) if reply[0] == Status.OK else None
 
@@ -101,7 +101,7 @@ class OffloadScripts:
             await self._call(FORGET, *_pairs(segments[first : first + FORGOTTEN_AT_ONCE]))
 
     async def _call(self, script: Script, *args: Any) -> list[Any]:
-        keys = (self._keys.state, self._keys.cold)
+        keys = (self._keys.state, self._keys.offload)
         reply: list[Any] = await self._store.call(script, keys, (self._topic_id, *args))
         if reply[0] == Status.UNKNOWN_TOPIC:
             raise self._unknown()
@@ -116,7 +116,7 @@ def _pairs(segments: Sequence[Segment]) -> list[int | bytes]:
 
 
 def _read(rows: Sequence[bytes]) -> tuple[Manifest, Plan | None]:
-    """HGETALL of `cold`.  Its field "" is there so that the key is."""
+    """Parses HGETALL of the manifest.  Its field "" keeps the key in existence."""
     version, plan, segments = 0, None, []
     for name, text in zip(rows[::2], rows[1::2], strict=True):
         if name == b"version":

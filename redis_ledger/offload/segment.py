@@ -1,16 +1,16 @@
-"""A segment: the committed records of one stretch as a Parquet file, and the only place that knows its shape.
+"""Segment file: the committed records of one stretch in Parquet.  No other module depends on its layout.
 
-    one row a record, ascending by offset; offsets between first and end that have no row were aborted or are markers
+    one row a record, ascending by offset; offsets without a row were aborted, are markers, or were compacted away
 
     topic  partition  offset  timestamp  timestampType  key  value  headers  producerId  producerEpoch  transaction
 
-It is a plain table: DuckDB, pandas, Spark and pyarrow read it without us.  Row groups are small (GROUP_BYTES before
+It is a plain table, which DuckDB, pandas, Spark and pyarrow can read.  Row groups are small (GROUP_BYTES before
 compression), and offset and timestamp have statistics, so a read in the middle decodes little.  Every page has a CRC.
-The file's own metadata says what it is, in case it is all that is left:
+The key-value metadata identifies the file without the manifest:
 
     redis_ledger.format  .topic_id  .first  .end  .checksum  .footer (its CRC)
 
-Neither Redis nor a broker is needed here: Spark's executors import this.
+This module needs neither Redis nor a broker: Spark's executors import it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.object_store import (  # first: it says what to install where pyarrow is missing
+from redis_ledger.offload.object_store import (  # first: its import error names the package to install
     ObjectStore,
     open_home,
 )
@@ -31,19 +31,19 @@ import pyarrow as pa  # isort: skip
 import pyarrow.compute as pc  # isort: skip
 from pyarrow import parquet  # isort: skip
 
-from redis_ledger.offload.checksum import checksum, combined, shown  # isort: skip
-from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, read_footer, told  # isort: skip
+from redis_ledger.offload.checksum import checksum, combine, to_hex  # isort: skip
+from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, key_value_metadata, read_footer  # isort: skip
 
-__all__ = ["SCHEMA", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "rows_of", "table_of"]
+__all__ = ["SCHEMA", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "to_record_batch", "to_rows"]
 
 FORMAT = "1"
-LEFT_OUT = "left_out"  # in the footer: how many batches were too large to decode; absent if none was
+LEFT_OUT = "left_out"  # in the footer: batches that were too large to decode; absent if there are none
 SCHEMA = pa.schema(
     [
         pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),  # -1 ms where the producer gave none
+        pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),  # -1 ms if the producer gave none
         pa.field("timestampType", pa.int32(), nullable=False),  # 0 the producer's, 1 the broker's
         pa.field("key", pa.binary()),
         pa.field("value", pa.binary()),
@@ -58,7 +58,7 @@ _REPEATED = ["topic", "partition", "timestampType", "key", "producerId", "produc
 
 
 class Row(NamedTuple):
-    """A row in Python; topic and partition are the same in a whole file."""
+    """A row in Python, without topic and partition, which are the same in the whole file."""
 
     offset: int
     timestamp_ms: int
@@ -71,8 +71,8 @@ class Row(NamedTuple):
     transaction: str | None = None
 
 
-def table_of(topic: str, partition: int, rows: Sequence[Row]) -> Any:
-    """Rows as a RecordBatch of SCHEMA."""
+def to_record_batch(topic: str, partition: int, rows: Sequence[Row]) -> Any:
+    """Returns the rows as a RecordBatch of SCHEMA."""
     count = len(rows)
     columns = [
         pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([topic])),
@@ -94,8 +94,8 @@ def table_of(topic: str, partition: int, rows: Sequence[Row]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def rows_of(batch: Any) -> list[Row]:
-    """A RecordBatch of SCHEMA as rows."""
+def to_rows(batch: Any) -> list[Row]:
+    """Returns the rows of a RecordBatch of SCHEMA."""
     stamps = batch.column("timestamp").cast(pa.int64()).to_pylist()
     headers = [[(each["key"], each["value"]) for each in some or ()] for some in batch.column("headers").to_pylist()]
     listed = {name: batch.column(name).to_pylist() for name in ("offset", "key", "value", "timestampType", *_REPEATED)}
@@ -109,7 +109,7 @@ def rows_of(batch: Any) -> list[Row]:
 
 
 class SegmentWriter:
-    """Writes one stretch.  A file appears under its name when `finish` returns; where there is no row there is none.
+    """Writes one stretch.  The file appears when `finish` returns; a stretch without rows has no file.
 
     with SegmentWriter(home, stretch, topic_id) as writer:
         for batch in batches:
@@ -125,7 +125,7 @@ class SegmentWriter:
         self._records = 0
         self._last = stretch.first - 1
         self._min_ms = self._max_ms = -1
-        self._opened: Any = None  # the context of the file that is being written
+        self._opened: Any = None  # context manager of the file that is being written
         self._sink: Any = None
         self._writer: Any = None
 
@@ -133,9 +133,9 @@ class SegmentWriter:
         return self
 
     def add(self, batch: Any) -> None:
-        """A pyarrow RecordBatch with at least the columns of SCHEMA, in types that can be cast to them.
+        """Adds a pyarrow RecordBatch with at least the columns of SCHEMA, in types that can be cast to them.
 
-        Raises ValueError where rows are not within the stretch or do not ascend by offset; nothing is written then.
+        Raises ValueError if rows are outside the stretch or do not ascend by offset; nothing is written then.
         """
         if not batch.num_rows:
             return
@@ -154,9 +154,10 @@ class SegmentWriter:
                 self._write_group()
 
     def finish(self, *, left_out: int = 0) -> Segment:
-        """Returns the manifest entry.  left_out: batches of the stretch that the file does not have, noted in it."""
+        """Returns the manifest entry.  left_out: batches of the stretch that are not in the file; stored in the
+        footer."""
         first, end, file = self._stretch.first, self._stretch.end, self._stretch.file
-        total = shown(combined(self._sums))
+        total = to_hex(combine(self._sums))
         if not self._records:
             return Segment(first, end, "", 0, 0, -1, -1, total)
         self._write_group()
@@ -178,13 +179,13 @@ class SegmentWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Without `finish` nothing is left of it."""
+        """Removes the file unless `finish` has returned."""
         opened, self._opened = self._opened, None
         if opened is not None:
             unfinished = error or RuntimeError("The segment was not finished.")
             with contextlib.suppress(pa.ArrowException, OSError):
                 if self._writer is not None:
-                    self._writer.close()  # else it tries when it is collected, and the file is closed by then
+                    self._writer.close()  # else the garbage collector closes it, after its file
             try:
                 opened.__exit__(type(unfinished), unfinished, trace)
             except type(unfinished) as raised:
@@ -235,7 +236,7 @@ def _pieces(batch: Any, bytes_max: int) -> Iterator[Any]:
 
 
 class GroupSpan(NamedTuple):
-    """A row group by its place in the file; its rows have offsets from first to last."""
+    """Row group of a file; its rows have offsets from first to last."""
 
     number: int
     first: int
@@ -244,9 +245,9 @@ class GroupSpan(NamedTuple):
 
 
 class SegmentFile:
-    """An open segment file; reading it is not for two threads at once.
+    """An open segment file, for one thread at a time.
 
-    Raises OffloadedUnavailable where it cannot be reached, OffloadedDamaged where it is not what the manifest says.
+    Raises OffloadedUnavailable if it cannot be read, OffloadedDamaged if it does not match the manifest.
     """
 
     def __init__(self, home: ObjectStore, segment: Segment) -> None:
@@ -255,32 +256,32 @@ class SegmentFile:
             source = home.fs.open_input_file(home.path(segment.file))
             metadata = read_footer(source)
             self._file = parquet.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
-            self.told = told(metadata)
+            self.key_values = key_value_metadata(metadata)
             self._check(metadata.num_rows)
             self.groups = list(self._spans())
 
     def _check(self, rows: int) -> None:
-        told, segment = self.told, self.segment
-        if told.get("format") != FORMAT:
-            raise OffloadedDamaged(f"{segment.file} is not a segment of format {FORMAT}: {told.get('format')}.")
-        found = (told.get("first"), told.get("end"), told.get("checksum"), rows)
+        own, segment = self.key_values, self.segment
+        if own.get("format") != FORMAT:
+            raise OffloadedDamaged(f"{segment.file} is not a segment of format {FORMAT}: {own.get('format')}.")
+        found = (own.get("first"), own.get("end"), own.get("checksum"), rows)
         if found != (str(segment.first), str(segment.end), segment.checksum, segment.records):
             raise OffloadedDamaged(
-                f"{segment.file} holds {rows} records of {told.get('first')} to {told.get('end')}, checksum"
-                f" {told.get('checksum')}; the manifest says {segment.records} of {segment.first} to {segment.end},"
-                f" checksum {segment.checksum}."
+                f"{segment.file} holds {rows} records of {own.get('first')} to {own.get('end')},"
+                f" checksum {own.get('checksum')}; the manifest entry has {segment.records} of {segment.first} to"
+                f" {segment.end}, checksum {segment.checksum}."
             )
 
     def _spans(self) -> Iterator[GroupSpan]:
         metadata = self._file.metadata
-        at = SCHEMA.get_field_index("offset")  # its place among the leaves too, for none before it is nested
+        at = SCHEMA.get_field_index("offset")  # also its index among the leaves: no column before it is nested
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             found = group.column(at).statistics
             yield GroupSpan(number, found.min, found.max, group.num_rows)
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """A row group as a RecordBatch."""
+        """Returns a row group as a RecordBatch."""
         with _reading(self.home, self.segment.file):
             table = self._file.read_row_group(number, columns=None if columns is None else list(columns))
             return table.combine_chunks().to_batches()[0]
@@ -291,11 +292,11 @@ class SegmentFile:
 
 @contextlib.contextmanager
 def _reading(home: ObjectStore, file: str) -> Iterator[None]:
-    """What goes wrong with the file meanwhile, as errors of ours."""
+    """Translates errors of reading the file."""
     try:
         yield
     except FileNotFoundError as error:
-        raise OffloadedUnavailable(f"{file} is not in {home.uri}. Is the home of offloaded records mounted?") from error
+        raise OffloadedUnavailable(f"{file} is not in {home.uri}. Is the object store mounted?") from error
     except OffloadedDamaged as error:
         raise OffloadedDamaged(f"{file} in {home.uri} is damaged: {error}") from None
     except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
@@ -305,7 +306,7 @@ def _reading(home: ObjectStore, file: str) -> Iterator[None]:
 
 
 def _is_reached(home: ObjectStore, file: str, error: OSError) -> bool:
-    """Whether the trouble is in what was read, and not in reading it; pyarrow raises OSError for both."""
+    """Whether the content is at fault and not the access; pyarrow raises OSError for both."""
     if error.errno is not None or "AWS Error" in str(error):
         return False
     with contextlib.suppress(OSError):
@@ -316,9 +317,9 @@ def _is_reached(home: ObjectStore, file: str, error: OSError) -> bool:
 def read_groups(
     home: ObjectStore, segment: Segment, first: int, end: int, columns: Sequence[str] | None = None
 ) -> Iterator[Any]:
-    """Rows of offsets first to end (exclusive) as RecordBatches, one for each row group that has some.
+    """Yields rows of offsets first to end (exclusive), one RecordBatch for each row group that has some.
 
-    columns: of SCHEMA, all unless told.  Raises OffloadedUnavailable, OffloadedDamaged.
+    columns: of SCHEMA, all by default.  Raises OffloadedUnavailable, OffloadedDamaged.
     """
     if not segment.file:
         return
@@ -350,8 +351,8 @@ def check_file(home: ObjectStore, segment: Segment) -> None:
         last = offsets[-1].as_py()
         sums.append(checksum(batch))
         records += batch.num_rows
-    if (records, shown(combined(sums))) != (segment.records, segment.checksum):
+    if (records, to_hex(combine(sums))) != (segment.records, segment.checksum):
         raise OffloadedDamaged(
-            f"{segment.file} holds {records} records of checksum {shown(combined(sums))};"
-            f" the manifest says {segment.records} of {segment.checksum}."
+            f"{segment.file} holds {records} records of checksum {to_hex(combine(sums))};"
+            f" the manifest entry has {segment.records} of {segment.checksum}."
         )

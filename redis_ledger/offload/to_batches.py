@@ -1,10 +1,10 @@
-"""Rows of a segment as record batches again, for readers that speak Kafka's format.
+"""Converts rows of a segment back to record batches, for readers of Kafka's format.
 
     offset  timestamp  key  value  headers      rows of a group, in Arrow
       └────────┴───────┴─────┴──────┴──▶ records, laid out together (records/columns) ─▶ cut into batches
 
-Arrow does it in C++, without Python's lock.  Producers and transactions are over, so a batch names none.  Offsets that
-are missing (aborted, markers, compacted away) are gaps between the deltas, as in a topic that Kafka has compacted.
+Arrow does it in C++ without holding Python's lock.  The transactions have ended, so a batch has no producer id.  A
+missing offset (aborted, a marker, compacted away) is a gap between deltas, as in a compacted topic of Kafka.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from redis_ledger.records.columns import records
 from redis_ledger.records.layout import batch_of
 
 COLUMNS = ("offset", "timestamp", "timestampType", "key", "value", "headers")
-RECORDS_MAX, BYTES_MAX = 1_000, 128 << 10  # of one batch; small ones fill an answer of limited size better
+RECORDS_MAX, BYTES_MAX = 1_000, 128 << 10  # per batch; small batches fill a response of limited size better
 
 
-class Rebuilt(NamedTuple):
-    """payload: a batch at rest, so its own base offset is 0.  newest_ms: of its records."""
+class RebuiltBatch(NamedTuple):
+    """payload: a stored batch, whose own base offset is 0.  newest_ms: greatest timestamp of its records."""
 
     base_offset: int
     last_offset: int
@@ -33,9 +33,11 @@ class Rebuilt(NamedTuple):
     payload: bytes
 
 
-def rebuild(rows: Any) -> list[Rebuilt]:
-    """All rows of a RecordBatch that has COLUMNS, ascending by offset, as batches of about BYTES_MAX.
-    Cost: about 1 µs a row and what copying takes."""
+def rebuild(rows: Any) -> list[RebuiltBatch]:
+    """Returns all rows of a RecordBatch with COLUMNS, ascending by offset, as batches of about BYTES_MAX.
+
+    Cost: about 1 µs a row, and the copying.
+    """
     if not rows.num_rows:
         return []
     offsets, times = rows.column("offset"), rows.column("timestamp").cast(pa.int64())
@@ -54,12 +56,12 @@ def rebuild(rows: Any) -> list[Rebuilt]:
             body[starts[first] : starts[end]], attributes=attributes, last_offset_delta=last - base,
             base_ms=times[first].as_py(), newest_ms=newest, count=end - first,
         )  # fmt: skip
-        found.append(Rebuilt(base, last, newest, payload))
+        found.append(RebuiltBatch(base, last, newest, payload))
     return found
 
 
 def _cuts(rows: Any, offsets: Any, times: Any) -> Iterator[tuple[int, int]]:
-    """First row and end of each batch.  One of the broker's timestamps has but one for all its records."""
+    """First row and end of each batch.  Records with the broker's timestamp share a batch only if it is the same."""
     count = rows.num_rows
     step = max(1, min(RECORDS_MAX, count * BYTES_MAX // max(1, rows.nbytes)))
     edges = set(range(0, count, step)) | {count}
@@ -76,7 +78,7 @@ def _cuts(rows: Any, offsets: Any, times: Any) -> Iterator[tuple[int, int]]:
 
 
 def _fitting(offsets: Any, first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Halves what spans more offsets than a delta has room for."""
+    """Halves a batch whose offsets do not fit into a 31-bit delta."""
     if offsets[end - 1].as_py() - offsets[first].as_py() < 1 << 31:
         yield first, end
     else:

@@ -50,12 +50,12 @@ def write(piece: Piece) -> Written:
     not to be skipped."""
     import pyarrow as pa
 
-    from redis_ledger.offload.resume import found
+    from redis_ledger.offload.resume import find_written
     from redis_ledger.offload.segment import SCHEMA, SegmentWriter, open_home
 
     home, stretch = open_home(piece.home), piece.stretch
     fails = not piece.skip_too_large  # then a file that a run with --skip-too-large has left is written again
-    if (there := found(home, stretch, piece.topic_id, is_complete=fails)) is not None:
+    if (there := find_written(home, stretch, piece.topic_id, is_complete=fails)) is not None:
         return Written(there, True)
     # The writer gives a column whose value is always the same its own shape.
     columns = SCHEMA.set(SCHEMA.get_field_index("topic"), pa.field("topic", pa.string()))
@@ -65,7 +65,7 @@ def write(piece: Piece) -> Written:
             columns, piece.partition, chunks, fail_on_data_loss=fails, passed_over=skipped, advice=_advice
         ):
             writer.add(batch)
-        if (there := found(home, stretch, piece.topic_id, is_complete=fails)) is not None:
+        if (there := find_written(home, stretch, piece.topic_id, is_complete=fails)) is not None:
             return Written(there, True)
         return Written(writer.finish(left_out=len(skipped)), False, tuple(skipped))
 

@@ -127,8 +127,8 @@ class PartitionKeys:
     """
 
     __slots__ = (
-        "_base", "_subs", "aborted", "append_keys", "cold", "delay", "end_keys", "ended", "firsts", "ledgers", "log",
-        "log_keys", "none", "open", "producers", "state", "subs", "wake", "watermarks",
+        "_base", "_subs", "aborted", "append_keys", "delay", "end_keys", "ended", "firsts", "ledgers", "log",
+        "log_keys", "none", "offload", "open", "producers", "state", "subs", "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -143,7 +143,7 @@ class PartitionKeys:
         self.ended = f"{base}:ended".encode()
         self.watermarks = f"{base}:watermarks".encode()
         self.subs = f"{base}:subs".encode()
-        self.cold = f"{base}:cold".encode()
+        self.offload = f"{base}:cold".encode()
         self.wake = f"{base}:wake".encode()
         self.none = f"{base}:none".encode()
         self.delay = DelayKeys(base)
@@ -170,13 +170,13 @@ class PartitionKeys:
 
     def create_keys(self) -> tuple[bytes, ...]:
         """Of ledger/create."""
-        return (*self.log_keys, self.data(1), self.delay.state, self.cold, *self.delay.index_keys, self.data(-1))
+        return (*self.log_keys, self.data(1), self.delay.state, self.offload, *self.delay.index_keys, self.data(-1))
 
     def delete_keys(
         self, ledgers: Iterable[int], snapshots: Iterable[str], subscriptions: Iterable[str]
     ) -> list[bytes]:
         """Of ledger/delete: every key of the partition."""
-        keys = [*self.log_keys, self.cold, self.delay.state, *self.delay.index_keys]
+        keys = [*self.log_keys, self.offload, self.delay.state, *self.delay.index_keys]
         keys += [self.data(ledger) for ledger in ledgers]
         keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]
         keys += [key for name in subscriptions for key in self.sub(name).all()]

@@ -16,7 +16,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.ledger.entries import LogEntry, parse_log
 from redis_ledger.offload.manifest import is_chain
 from redis_ledger.offload.scripts import OffloadState
-from redis_ledger.offload.segment import open_home, read_groups, rows_of
+from redis_ledger.offload.segment import open_home, read_groups, to_rows
 from tests.support.broker import one
 from tests.support.crash_child import StepsReport
 from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, offload_child, prepare
@@ -60,7 +60,7 @@ async def is_whole(broker: Broker, case: Case) -> None:
     for entry in entries:
         if entry.ledger not in there:
             assert entry.last_offset < state.offloaded_offset, (case.n, entry)
-            assert state.manifest.holding(entry.base_offset) is not None, (case.n, entry)
+            assert state.manifest.segment_at(entry.base_offset) is not None, (case.n, entry)
     if state.plan is not None:
         assert is_chain(state.plan.stretches, state.offloaded_offset), case.n
         assert state.plan.stretches[-1].end <= state.stable, case.n
@@ -87,7 +87,7 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
             (row.offset, row.value)
             for segment in state.manifest.segments
             for batch in read_groups(open_home(case.home), segment, segment.first, segment.end)
-            for row in rows_of(batch)
+            for row in to_rows(batch)
         ]
         offsets = [offset for entry in entries for offset in range(entry.base_offset, entry.last_offset + 1)]
         assert found == list(zip(offsets, (b"d", b"e", b"f"), strict=False)), case.n

@@ -16,7 +16,7 @@ import pytest
 from redis_ledger import Client
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, read_groups, rows_of
+from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, read_groups, to_rows
 from redis_ledger.spark.pipelines import compact
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark.offloaded import named, offload, offloaded
@@ -54,7 +54,7 @@ class World:
 
     def rows(self, segment: Segment) -> list[Any]:
         groups = read_groups(open_home(str(self.home)), segment, segment.first, segment.end)
-        return [row for group in groups for row in rows_of(group)]
+        return [row for group in groups for row in to_rows(group)]
 
     def files(self) -> dict[str, bytes]:
         return {str(path.relative_to(self.home)): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}

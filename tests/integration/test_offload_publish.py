@@ -9,7 +9,7 @@ import pytest
 
 from redis_ledger import errors
 from redis_ledger.client.models import OffloadedPartition
-from redis_ledger.offload.manifest import Plan, Segment, Stretch, file_of, folder
+from redis_ledger.offload.manifest import Plan, Segment, Stretch, folder, segment_file_name
 from redis_ledger.store.store import Store
 from tests.support.offload_topic import TOPIC, OffloadTopic, edges, offload_topic
 
@@ -139,7 +139,7 @@ async def three(world: OffloadTopic) -> OffloadedPartition:
 async def compacted(world: OffloadTopic, first: int, end: int, kept: range) -> Segment:
     """A segment that has only the records kept, made while they are in Redis."""
     topic_id = await world.topic_id()
-    stretch = Stretch(first, end, file_of(folder(TOPIC, topic_id, 0), first, end, "compacted"))
+    stretch = Stretch(first, end, segment_file_name(folder(TOPIC, topic_id, 0), first, end, "compacted"))
     return await world.write(stretch, [row for row in await world.rows(first, end) if row.offset in kept])
 
 

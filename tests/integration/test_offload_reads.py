@@ -249,7 +249,7 @@ async def test_a_transaction_acknowledges_messages_of_history(broker):
 async def test_a_batch_in_which_history_ends_is_delivered_whole(broker):
     await broker.records.produce("t", records("0", "1", "2", "3"))
     partition = await broker.catalog.partition("t", 0)
-    stretch = Stretch(0, 3, manifest.file_of(manifest.folder("t", partition.topic_id, 0), 0, 3, "p"))
+    stretch = Stretch(0, 3, manifest.segment_file_name(manifest.folder("t", partition.topic_id, 0), 0, 3, "p"))
     calls = OffloadScripts(broker.store, partition.keys, "t", partition.topic_id)
     assert await calls.plan(Plan("p", [stretch]), 0) is not None
     await broker.offload.publish("t", 0, "p", [await written(broker, "t", 0, stretch)])

@@ -11,7 +11,7 @@ import pytest
 
 from redis_ledger import AsyncClient, Client
 from redis_ledger.app.http.application import create_app
-from redis_ledger.offload.manifest import Stretch, file_of, folder
+from redis_ledger.offload.manifest import Stretch, folder, segment_file_name
 from tests.support.offload_topic import TOPIC, OffloadTopic, offload_topic
 from tests.support.rest import client_of
 from tests.support.threaded_broker import LosesFirstAnswers, threaded_broker
@@ -126,7 +126,7 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_
                 assert plan is not None
                 segments = await world.written(plan)
                 topic_id = await world.topic_id()
-                stretch = Stretch(0, 2, file_of(folder(TOPIC, topic_id, 0), 0, 2, "compacted"))
+                stretch = Stretch(0, 2, segment_file_name(folder(TOPIC, topic_id, 0), 0, 2, "compacted"))
                 smaller = await world.write(stretch, (await world.rows(0, 2))[1:])
                 assert (await client.offload.publish(TOPIC, 0, plan, segments)).offloaded_offset == 2
                 # Then each later step is answered as it was done, once

@@ -23,7 +23,7 @@ def filled(ledger):
 
 
 def run(ledger, name, *args, topic_id=TOPIC_ID):
-    return ledger.run(f"offload/{name}", (ledger.keys.state, ledger.keys.cold), topic_id, *args)
+    return ledger.run(f"offload/{name}", (ledger.keys.state, ledger.keys.offload), topic_id, *args)
 
 
 def publish(ledger, plan=PLAN, offloaded=0, segments=(0, FIRST), end=4):
@@ -32,7 +32,7 @@ def publish(ledger, plan=PLAN, offloaded=0, segments=(0, FIRST), end=4):
 
 
 def manifest(ledger) -> dict[str, str]:
-    return {name.decode(): text.decode() for name, text in ledger.client.hgetall(ledger.keys.cold).items() if name}
+    return {name.decode(): text.decode() for name, text in ledger.client.hgetall(ledger.keys.offload).items() if name}
 
 
 def state(ledger, name: str) -> str | None:

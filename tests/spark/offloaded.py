@@ -14,7 +14,7 @@ from typing import NamedTuple
 from redis_ledger import Client
 from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_record_batch
 from tests.support.processes import Serve
 
 
@@ -65,7 +65,7 @@ def _written(home: str, id: str, topic: str, partition: int, stretch: Stretch, f
     rows = [Row(m.offset, m.timestamp_ms, m.key, m.value) for m in found if stretch.first <= m.offset < stretch.end]
     with SegmentWriter(open_home(home), stretch, id) as writer:
         if rows:
-            writer.add(table_of(topic, partition, rows))
+            writer.add(to_record_batch(topic, partition, rows))
         return writer.finish()
 
 

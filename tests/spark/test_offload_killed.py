@@ -54,8 +54,8 @@ def moving(real: Any) -> Any:
         if topic.startswith("moving") and made is not None and made.stretches[0].first == 0:
             below = 2
         if topic.startswith("deleted") and made is None:
-            (standing,) = await self.standings(topic)
-            below = standing.manifest.segments[0].end
+            (state,) = await self.states(topic)
+            below = state.manifest.segments[0].end
         if below:
             partition = await self._catalog.partition(topic, number)
             await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=below)

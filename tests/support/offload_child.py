@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
-from redis_ledger.offload.manifest import Segment, Stretch, file_of
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.offload.manifest import Segment, Stretch, segment_file_name
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_record_batch
 from redis_ledger.records.read import decode
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.broker import records
@@ -80,11 +80,11 @@ class Scenario:
     async def compact(self) -> None:
         """The first segment, unless it is compacted or forgotten."""
         [state] = (await self.offloader.page(TOPIC)).states
-        first = state.manifest.holding(0)
+        first = state.manifest.segment_at(0)
         if first is None or first.records == len(KEPT):
             return
         folder = first.file.rpartition("/")[0] + "/"
-        stretch = Stretch(0, first.end, file_of(folder, 0, first.end, "compacted"))
+        stretch = Stretch(0, first.end, segment_file_name(folder, 0, first.end, "compacted"))
         smaller = await self.write(stretch, [Row(offset, 1, None, b"kept") for offset in KEPT])
         await self.offloader.swap(TOPIC, 0, state.manifest.version, [0], [smaller], topic_id=state.topic_id)
 
@@ -105,7 +105,7 @@ class Scenario:
     async def write(self, stretch: Stretch, found: Sequence[Row]) -> Segment:
         topic_id = (await self.broker.catalog.get(TOPIC)).id
         with SegmentWriter(open_home(self.home), stretch, topic_id) as writer:
-            writer.add(table_of(TOPIC, 0, [row for row in found if stretch.first <= row.offset < stretch.end]))
+            writer.add(to_record_batch(TOPIC, 0, [row for row in found if stretch.first <= row.offset < stretch.end]))
             return writer.finish()
 
 

@@ -15,7 +15,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import Isolation
 from redis_ledger.ledger import entries as logs
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, rows_of, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, to_record_batch, to_rows
 from redis_ledger.records.batch import LOG_APPEND_TIME, place, read_header
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
@@ -75,7 +75,7 @@ async def written(
     topic_id = (await broker.catalog.get(topic)).id
     with SegmentWriter(open_home(broker.config.offload_home), stretch, topic_id, group_bytes=group_bytes) as writer:
         for at in range(0, len(rows), rows_max):
-            writer.add(table_of(topic, number, rows[at : at + rows_max]))
+            writer.add(to_record_batch(topic, number, rows[at : at + rows_max]))
         return writer.finish()
 
 
@@ -97,13 +97,13 @@ async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row]
         rows = [
             row
             for batch in read_groups(home, segment, segment.first, segment.end)
-            for row in rows_of(batch)
+            for row in to_rows(batch)
             if keeps(row)
         ]
         file = segment.file.replace(".parquet", f"-{suffix}.parquet")
         with SegmentWriter(home, Stretch(segment.first, segment.end, file), state.topic_id) as writer:
             if rows:
-                writer.add(table_of(topic, number, rows))
+                writer.add(to_record_batch(topic, number, rows))
             added.append(writer.finish())
         removed.append(segment.first)
     version, topic_id = state.manifest.version, state.topic_id

@@ -9,7 +9,7 @@ import sys
 
 from redis_ledger.client import Client
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_record_batch
 
 
 def main(url: str, topic: str) -> int:
@@ -34,7 +34,7 @@ def _written(client: Client, home: str, topic: str, topic_id: str, partition: in
             rows.append(Row(message.offset, message.timestamp_ms, message.key, message.value, headers))
         with SegmentWriter(open_home(home), stretch, topic_id, group_bytes=64 << 10) as writer:
             for at in range(0, len(rows), 100):
-                writer.add(table_of(topic, partition, rows[at : at + 100]))
+                writer.add(to_record_batch(topic, partition, rows[at : at + 100]))
             return writer.finish()
 
     return [write(stretch) for stretch in plan.stretches]

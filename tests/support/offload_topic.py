@@ -22,7 +22,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.client.models import OffloadedPartition, OffloadPublished, OffloadSwapped, PartitionState
 from redis_ledger.clock import ManualClock
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_record_batch
 from tests.support.broker import one, records
 
 TOPIC = "orders"
@@ -67,7 +67,7 @@ class OffloadTopic:
         topic_id = await self.topic_id()
         with SegmentWriter(open_home(str(home or self.home)), stretch, topic_id) as writer:
             if own:
-                writer.add(table_of(TOPIC, 0, own))
+                writer.add(to_record_batch(TOPIC, 0, own))
             return writer.finish()
 
     async def offload(self) -> OffloadPublished:

@@ -52,7 +52,7 @@ def test_every_key_is_documented():
     catalog = keys.CatalogKeys("rl")
     names = [
         *partition.end_keys,
-        partition.cold,
+        partition.offload,
         *coordinator.all(),
         *(getattr(catalog, slot) for slot in catalog.__slots__),
     ]

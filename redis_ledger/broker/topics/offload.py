@@ -34,7 +34,7 @@ from redis_ledger.errors import (
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.offload import manifest as manifests
-from redis_ledger.offload.manifest import SEGMENTS_MAX, Place, Plan, Segment, Stretch
+from redis_ledger.offload.manifest import SEGMENTS_MAX, PageToken, Plan, Segment, Stretch
 from redis_ledger.offload.plan import decide
 from redis_ledger.offload.scripts import OffloadScripts, OffloadState
 from redis_ledger.store.store import Store
@@ -91,7 +91,7 @@ class Offload:
     async def page(self, topic: str, *, limit: int = SEGMENTS_MAX, after: str | None = None) -> Page:
         """Returns partitions with their segments, at most `limit` segments in all.  Raises InvalidRequest."""
         entry = await self._catalog.get(topic, fresh=True)
-        begin = Place(entry.id, 0, 0, 0) if after is None else Place.parse(after)
+        begin = PageToken(entry.id, 0, 0, 0) if after is None else PageToken.parse(after)
         found: list[OffloadState] = []
         for first in range(begin.partition, entry.partitions, READ_AT_ONCE):
             numbers = range(first, min(first + READ_AT_ONCE, entry.partitions))
@@ -138,7 +138,7 @@ class Offload:
                 return None
             id = secrets.token_hex(8)
             wanted = Plan(
-                id, [Stretch(first, end, manifests.file_of(at.folder, first, end, id)) for first, end in ends]
+                id, [Stretch(first, end, manifests.segment_file_name(at.folder, first, end, id)) for first, end in ends]
             )
             stored = await at.calls.plan(wanted, state.offloaded_offset)
             if stored is not None:
@@ -153,7 +153,7 @@ class Offload:
         if plan is None or plan.id != plan_id:
             self._was_published(at, plan_id, segments)
         else:
-            manifests.check_against(plan, segments)
+            manifests.check_segments(plan, segments)
             await self._check_files(segments)
             published = await at.calls.publish(plan, segments)
             if published is None:
@@ -186,7 +186,7 @@ class Offload:
                 f"{len(firsts)} segments to remove and {len(added)} to add exceed the maximum of {SWAPPED_MAX} in one "
                 "step. Swap fewer at a time; nothing was changed."
             )
-        removed = manifests.to_swap(manifest, firsts, added, at.folder)
+        removed = manifests.segments_to_remove(manifest, firsts, added, at.folder)
         await self._check_files(added)
         now = await at.calls.swap(version, [segment.first for segment in removed], added)
         if now is None:

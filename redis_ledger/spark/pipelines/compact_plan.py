@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from redis_ledger.offload.manifest import Segment, Stretch, file_of
+from redis_ledger.offload.manifest import Segment, Stretch, segment_file_name
 from redis_ledger.offload.object_store import UNFINISHED
 
 SEGMENT_BYTES = 64 << 20
@@ -34,7 +34,7 @@ class Group(NamedTuple):
     def stretch(self, folder: str, number: int) -> Stretch:
         """number: of the run that writes it."""
         first, end = self.segments[0].first, self.segments[-1].end
-        return Stretch(first, end, file_of(folder, first, end, f"{_ID}{number}"))
+        return Stretch(first, end, segment_file_name(folder, first, end, f"{_ID}{number}"))
 
 
 def groups(segments: Iterable[Segment], kept: Mapping[int, int], bytes_max: int = SEGMENT_BYTES) -> list[Group]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from redis_ledger.offload.checksum import shown
+from redis_ledger.offload.checksum import to_hex
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, read_groups
 
@@ -76,7 +76,7 @@ def rewritten(kept: DataFrame, home: str, topic_id: str, wanted: Sequence[Rewrit
 
 def empty(stretch: Stretch) -> Segment:
     """Where no record stays."""
-    return Segment(stretch.first, stretch.end, "", 0, 0, -1, -1, shown(0))
+    return Segment(stretch.first, stretch.end, "", 0, 0, -1, -1, to_hex(0))
 
 
 # -- on executors ------------------------------------------------------------------------------------------------------

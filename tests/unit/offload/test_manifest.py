@@ -8,15 +8,15 @@ import pytest
 from redis_ledger.errors import InvalidRequest, SegmentMismatch
 from redis_ledger.offload.manifest import (
     Manifest,
-    Place,
+    PageToken,
     Plan,
     Segment,
     Stretch,
-    check_against,
-    file_of,
+    check_segments,
     folder,
     is_chain,
-    to_swap,
+    segment_file_name,
+    segments_to_remove,
 )
 
 HERE = "orders/5f0c8a7e/partition=0/"
@@ -33,7 +33,7 @@ EMPTY = segment(20, 25, "", 0, 0)
 
 def test_the_segment_that_holds_an_offset_is_found():
     manifest = Manifest(3, [FIRST, SECOND, segment(40, 50)])
-    found = {offset: manifest.holding(offset) for offset in (9, 10, 19, 20, 24, 25, 39, 40, 50)}
+    found = {offset: manifest.segment_at(offset) for offset in (9, 10, 19, 20, 24, 25, 39, 40, 50)}
     assert [offset for offset, held in found.items() if held is None] == [9, 25, 39, 50]
     assert (found[10], found[19], found[20], found[24]) == (FIRST, FIRST, SECOND, SECOND)
     assert (manifest.end, Manifest(0, []).end) == (50, 0)
@@ -47,33 +47,33 @@ LONG = Manifest(7, [segment(first, first + 10) for first in range(0, 50, 10)])
 @pytest.mark.parametrize(
     ("place", "limit", "shown", "next_first"),
     [
-        (Place("t-1", 0, 0, 0), 2, [0, 10], 20),
-        (Place("t-1", 0, 7, 20), 2, [20, 30], 40),
-        (Place("t-1", 0, 7, 40), 2, [40], None),
-        (Place("t-1", 0, 7, 30), 2, [30, 40], None),
-        (Place("t-1", 0, 6, 20), 2, [0, 10], 20),  # another version: from the beginning
-        (Place("t-1", 1, 7, 20), 2, [0, 10], 20),  # a place in another partition
-        (Place("t-1", 0, 7, 20), 0, [], 20),
+        (PageToken("t-1", 0, 0, 0), 2, [0, 10], 20),
+        (PageToken("t-1", 0, 7, 20), 2, [20, 30], 40),
+        (PageToken("t-1", 0, 7, 40), 2, [40], None),
+        (PageToken("t-1", 0, 7, 30), 2, [30, 40], None),
+        (PageToken("t-1", 0, 6, 20), 2, [0, 10], 20),  # another version: from the beginning
+        (PageToken("t-1", 1, 7, 20), 2, [0, 10], 20),  # a place in another partition
+        (PageToken("t-1", 0, 7, 20), 0, [], 20),
     ],
 )
 def test_a_page_goes_on_where_the_one_before_it_ended(place, limit, shown, next_first):
     manifest, rest = place.cut(0, LONG, limit)
     assert ([each.first for each in manifest.segments], manifest.version) == (shown, 7)
-    assert rest == (None if next_first is None else Place("t-1", 0, 7, next_first))
+    assert rest == (None if next_first is None else PageToken("t-1", 0, 7, next_first))
 
 
 def test_a_place_is_text_and_read_again():
-    place = Place("9dcc8ade41b04f65", 3, 17, 9_100)
+    place = PageToken("9dcc8ade41b04f65", 3, 17, 9_100)
     assert str(place) == "9dcc8ade41b04f65.3.17.9100"
-    assert Place.parse(str(place)) == place
+    assert PageToken.parse(str(place)) == place
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "t.1.2", "t.1.2.3.4", "t.-1.2.3", "t.1.2.³", "t t.1.2.3", "t.1.2." + "9" * 30]
 )
 def test_what_is_no_place_is_refused(text):
-    with pytest.raises(InvalidRequest, match="which no page has returned"):
-        Place.parse(text)
+    with pytest.raises(InvalidRequest, match="not a page token"):
+        PageToken.parse(text)
 
 
 def test_a_chain_has_neither_gaps_nor_empty_links():
@@ -87,12 +87,14 @@ def test_a_chain_has_neither_gaps_nor_empty_links():
 def test_a_file_is_named_by_its_stretch_in_a_folder_of_its_partition():
     where = folder("orders", "5f0c8a7e1b2d", 3)
     assert where == "orders/5f0c8a7e/partition=3/"
-    assert file_of(where, 4, 4_000, "c07d") == f"{where}00000000000000000004-00000000000000004000-c07d.parquet"
+    assert (
+        segment_file_name(where, 4, 4_000, "c07d") == f"{where}00000000000000000004-00000000000000004000-c07d.parquet"
+    )
 
 
 @pytest.mark.parametrize("segments", [[FIRST, SECOND], [FIRST, EMPTY]])
 def test_the_segments_of_a_plan_may_be_published(segments):
-    check_against(PLAN, segments)
+    check_segments(PLAN, segments)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_the_segments_of_a_plan_may_be_published(segments):
 )
 def test_other_segments_may_not(segments, sentence):
     with pytest.raises(SegmentMismatch, match=sentence):
-        check_against(PLAN, segments)
+        check_segments(PLAN, segments)
 
 
 MANIFEST = Manifest(4, [FIRST, SECOND, segment(25, 30, f"{HERE}3.parquet"), segment(40, 50, f"{HERE}4.parquet")])
@@ -126,7 +128,7 @@ NEW = f"{HERE}new.parquet"
     ],
 )
 def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added):
-    assert [each.first for each in to_swap(MANIFEST, firsts, added, HERE)] == sorted(firsts)
+    assert [each.first for each in segments_to_remove(MANIFEST, firsts, added, HERE)] == sorted(firsts)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,8 @@ def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added
         ([], [segment(10, 20, NEW)], "no segment that begins at"),
         ([11], [segment(11, 20, NEW)], r"no segment that begins at \[11\]"),
         ([10, 10], [segment(10, 20, NEW)], "no segment that begins at"),
-        ([10, 25], [segment(10, 30, NEW)], "do not lie side by side"),
-        ([25, 40], [segment(25, 50, NEW)], "do not lie side by side"),
+        ([10, 25], [segment(10, 30, NEW)], "are not adjacent"),
+        ([25, 40], [segment(25, 50, NEW)], "are not adjacent"),
         ([10], [], "cover 10 to 20, those to add do not"),
         ([10], [segment(10, 19, NEW)], "cover 10 to 20, those to add do not"),
         ([10], [segment(10, 15, NEW), segment(16, 20, "", 0, 0)], "cover 10 to 20, those to add do not"),
@@ -148,7 +150,7 @@ def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added
 )
 def test_a_swap_of_anything_else_is_refused(firsts, added, sentence):
     with pytest.raises(SegmentMismatch, match=sentence):
-        to_swap(MANIFEST, firsts, added, HERE)
+        segments_to_remove(MANIFEST, firsts, added, HERE)
 
 
 def test_what_is_stored_reads_back_as_it_was():
@@ -157,4 +159,4 @@ def test_what_is_stored_reads_back_as_it_was():
 
 
 def test_a_segment_that_comes_back_as_it_was_only_makes_another_version():
-    assert to_swap(Manifest(1, [FIRST, SECOND]), [10], [FIRST], HERE) == [FIRST]
+    assert segments_to_remove(Manifest(1, [FIRST, SECOND]), [10], [FIRST], HERE) == [FIRST]

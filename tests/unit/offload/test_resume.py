@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.offload.manifest import Stretch
-from redis_ledger.offload.resume import found
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.offload.resume import find_written
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_record_batch
 
 STRETCH = Stretch(0, 1_000, "orders/ab/partition=3/0-1000-p.parquet")
 ROWS = [
@@ -24,18 +24,18 @@ def home(tmp_path):
 def written(home, rows=ROWS, stretch=STRETCH, group_bytes=300):
     with SegmentWriter(home, stretch, "id-1", group_bytes=group_bytes) as writer:
         for row in rows:
-            writer.add(table_of("orders", 3, [row]))
+            writer.add(to_record_batch("orders", 3, [row]))
         return writer.finish()
 
 
 def test_a_file_tells_all_that_its_writer_told(home):
     segment = written(home)
     assert (segment.min_ms, segment.max_ms) == (-1, 1_700_000_000_000)
-    assert found(home, STRETCH, "id-1") == segment
+    assert find_written(home, STRETCH, "id-1") == segment
 
 
 def test_nothing_is_found_where_nothing_is(home):
-    assert found(home, STRETCH, "id-1") is None
+    assert find_written(home, STRETCH, "id-1") is None
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_nothing_is_found_where_nothing_is(home):
 )
 def test_a_file_of_another_stretch_or_topic_is_not_taken(home, stretch, topic_id):
     written(home)
-    assert found(home, stretch, topic_id) is None
+    assert find_written(home, stretch, topic_id) is None
 
 
 @pytest.mark.parametrize("cut", [0, 4, 200])
@@ -52,7 +52,7 @@ def test_a_file_that_was_cut_short_is_not_taken(home, tmp_path, cut):
     written(home)
     path = tmp_path / STRETCH.file
     path.write_bytes(path.read_bytes()[:cut])
-    assert found(home, STRETCH, "id-1") is None
+    assert find_written(home, STRETCH, "id-1") is None
 
 
 def test_a_file_with_a_damaged_row_is_not_taken(home, tmp_path):
@@ -61,7 +61,7 @@ def test_a_file_with_a_damaged_row_is_not_taken(home, tmp_path):
     content = bytearray(path.read_bytes())
     content[60] ^= 0xFF
     path.write_bytes(content)
-    assert found(home, STRETCH, "id-1") is None
+    assert find_written(home, STRETCH, "id-1") is None
 
 
 def test_a_file_with_a_damaged_footer_is_not_taken(home, tmp_path):
@@ -73,9 +73,9 @@ def test_a_file_with_a_damaged_footer_is_not_taken(home, tmp_path):
         damaged = bytearray(content)
         damaged[at] ^= 0x80
         path.write_bytes(damaged)
-        assert found(home, STRETCH, "id-1") is None, at
+        assert find_written(home, STRETCH, "id-1") is None, at
     path.write_bytes(content)
-    assert found(home, STRETCH, "id-1") == segment
+    assert find_written(home, STRETCH, "id-1") == segment
 
 
 def test_a_table_of_somebody_else_is_not_taken(home, tmp_path):
@@ -84,4 +84,4 @@ def test_a_table_of_somebody_else_is_not_taken(home, tmp_path):
 
     (tmp_path / STRETCH.file).parent.mkdir(parents=True)
     parquet.write_table(pa.table({"offset": [1, 2]}), tmp_path / STRETCH.file)
-    assert found(home, STRETCH, "id-1") is None
+    assert find_written(home, STRETCH, "id-1") is None

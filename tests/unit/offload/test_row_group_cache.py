@@ -26,7 +26,7 @@ def key(name: str) -> RowGroupKey:
     ],
 )  # fmt: skip
 def test_a_read_begins_with_the_batch_that_holds_the_offset_or_the_next(offset, bytes_max, bases):
-    entries, payloads = block((10, 19, 30), (30, 34, 10), (40, 49, 60)).since(offset, bytes_max)
+    entries, payloads = block((10, 19, 30), (30, 34, 10), (40, 49, 60)).read_from(offset, bytes_max)
     assert [entry.base_offset for entry in entries] == bases
     assert [len(payload) for payload in payloads] == [entry.size for entry in entries]
 
@@ -46,11 +46,11 @@ def test_what_was_read_to_its_end_goes_before_all_others():
     blocks = RowGroupCache(250)
     blocks.put(key("a"), block((0, 1, 100)))
     blocks.put(key("b"), block((0, 1, 100)))
-    blocks.spend(key("b"))
+    blocks.mark_read(key("b"))
     assert blocks.get(key("b")) is not None  # another reader may still find it
     blocks.put(key("c"), block((0, 1, 100)))
     assert [key(name) in blocks for name in "abc"] == [True, False, True]
-    assert (blocks.bytes, blocks.spent_bytes) == (200, 0)
+    assert (blocks.bytes, blocks.read_to_end_bytes) == (200, 0)
 
 
 def test_one_block_is_kept_however_large_it_is():
@@ -67,5 +67,5 @@ def test_there_is_room_ahead_until_half_of_it_is_in_use():
     assert blocks.has_room
     blocks.put(key("b"), block((0, 1, 100)))
     assert not blocks.has_room
-    blocks.spend(key("a"))
+    blocks.mark_read(key("a"))
     assert blocks.has_room

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from redis_ledger.errors import InvalidRequest, OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload import object_store as homes
-from redis_ledger.offload.checksum import checksum, combined, shown
+from redis_ledger.offload.checksum import checksum, combine, to_hex
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import (
     SCHEMA,
@@ -24,8 +24,8 @@ from redis_ledger.offload.segment import (
     check_file,
     open_home,
     read_groups,
-    rows_of,
-    table_of,
+    to_record_batch,
+    to_rows,
 )
 
 FILE = "orders/ab/partition=3/0-1000-p.parquet"
@@ -38,7 +38,7 @@ ROWS = [
 
 
 def write(home, rows, *, first=0, end=1_000, file=FILE, group_bytes=8 << 20, step=2):
-    batch = table_of("orders", 3, rows)
+    batch = to_record_batch("orders", 3, rows)
     with SegmentWriter(home, Stretch(first, end, file), "topic-id", group_bytes=group_bytes) as writer:
         for at in range(0, len(rows), step):
             writer.add(batch.slice(at, step))
@@ -46,7 +46,7 @@ def write(home, rows, *, first=0, end=1_000, file=FILE, group_bytes=8 << 20, ste
 
 
 def read(home, segment, first=0, end=1_000):
-    return [row for batch in read_groups(home, segment, first, end) for row in rows_of(batch)]
+    return [row for batch in read_groups(home, segment, first, end) for row in to_rows(batch)]
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_any_range_of_offsets_is_read_from_the_row_groups_that_hold_it(home, cut
 
 
 def test_the_checksum_is_of_the_rows_whatever_their_order_and_however_they_are_cut():
-    whole = table_of("orders", 3, ROWS)
+    whole = to_record_batch("orders", 3, ROWS)
     shuffled = whole.take(pa.array([2, 0, 3, 1]))
-    assert checksum(whole) == checksum(shuffled) == combined(checksum(whole.slice(i, 1)) for i in range(4))
+    assert checksum(whole) == checksum(shuffled) == combine(checksum(whole.slice(i, 1)) for i in range(4))
     assert checksum(whole.slice(0, 0)) == 0
 
 
@@ -134,17 +134,17 @@ def test_the_checksum_sees_every_field_it_covers():
         base._replace(headers=[("a", b"1")]), base._replace(headers=[("a", b"1"), ("b", b"")]),
         base._replace(headers=[("b", None), ("a", b"1")]),
     ]  # fmt: skip
-    sums = [checksum(table_of("orders", 3, [row])) for row in [base, *others]]
-    sums.append(checksum(table_of("orders", 4, [base])))
+    sums = [checksum(to_record_batch("orders", 3, [row])) for row in [base, *others]]
+    sums.append(checksum(to_record_batch("orders", 4, [base])))
     assert len(set(sums)) == len(sums)
     # Two values that changed places are not the same rows either.
     swapped = [ROWS[0]._replace(value=b"w"), ROWS[1]._replace(value=b"v")]
     straight = [ROWS[0], ROWS[1]._replace(value=b"w")]
-    assert checksum(table_of("orders", 3, swapped)) != checksum(table_of("orders", 3, straight))
+    assert checksum(to_record_batch("orders", 3, swapped)) != checksum(to_record_batch("orders", 3, straight))
 
 
 def test_rows_in_other_types_are_cast():
-    plain = table_of("orders", 3, ROWS).to_pylist()
+    plain = to_record_batch("orders", 3, ROWS).to_pylist()
     schema = pa.schema([field if field.name != "topic" else pa.field("topic", pa.string()) for field in SCHEMA])
     schema = schema.set(3, pa.field("timestamp", pa.timestamp("us", "Europe/Berlin")))
     batch = pa.RecordBatch.from_pylist(plain, schema=schema)
@@ -156,7 +156,7 @@ def test_rows_in_other_types_are_cast():
 
     with Kept(home, Stretch(0, 1_000, FILE), "topic-id") as writer:
         writer.add(batch)
-        assert rows_of(writer._held[0]) == ROWS
+        assert to_rows(writer._held[0]) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def files_below(home):
 
 
 def test_a_writer_that_fails_leaves_no_file(home):
-    batch = table_of("orders", 3, ROWS)
+    batch = to_record_batch("orders", 3, ROWS)
 
     def fail_half_way():
         with SegmentWriter(home, Stretch(0, 1_000, FILE), "t", group_bytes=1) as writer:
@@ -199,10 +199,10 @@ def test_a_process_killed_between_writing_and_moving_leaves_no_parquet_file(home
 import os
 from redis_ledger.offload import object_store as homes
 from redis_ledger.offload.manifest import Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, to_record_batch
 homes._sync = lambda path: os._exit(9)
 with SegmentWriter(homes.open_home({home.base!r}), Stretch(0, 1000, {FILE!r}), "t") as writer:
-    writer.add(table_of("orders", 3, [Row(1, 1, None, b"v")]))
+    writer.add(to_record_batch("orders", 3, [Row(1, 1, None, b"v")]))
     writer.finish()
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
@@ -261,7 +261,7 @@ def test_a_file_cut_short_is_damaged(home, left):
 def test_a_file_of_another_stretch_is_refused(home):
     segment = write(home, ROWS)
     write(home, ROWS[:2])
-    with pytest.raises(OffloadedDamaged, match="the manifest says"):
+    with pytest.raises(OffloadedDamaged, match="the manifest entry has"):
         read(home, segment)
 
 
@@ -277,7 +277,7 @@ def test_reading_back_compares_with_the_manifest(home):
 
 
 def test_the_checksum_is_shown_in_16_digits():
-    assert shown(combined([(1 << 64) - 1, 17])) == "0000000000000010"
+    assert to_hex(combine([(1 << 64) - 1, 17])) == "0000000000000010"
 
 
 @pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../../b", "a//b"])

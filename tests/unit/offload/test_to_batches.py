@@ -8,7 +8,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.offload.segment import Row, table_of
+from redis_ledger.offload.segment import Row, to_record_batch
 from redis_ledger.offload.to_batches import BYTES_MAX, COLUMNS, RECORDS_MAX, rebuild
 from redis_ledger.records.batch import CRC_FROM, LOG_APPEND_TIME, place, split
 from redis_ledger.records.read import decode
@@ -38,7 +38,7 @@ def read(some: list[Row], first: int = 0) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
     last = -1
-    for each in rebuild(table_of("t", 0, some).select(COLUMNS).slice(first)):
+    for each in rebuild(to_record_batch("t", 0, some).select(COLUMNS).slice(first)):
         data = place(each.payload, each.base_offset, 0)
         ((header, view),) = split(data)
         assert header.crc == crc32c(bytes(view[CRC_FROM:]))
@@ -64,17 +64,21 @@ def test_batches_hold_the_rows_they_were_made_of(some, first):
 
 def test_batches_are_of_a_size_that_answers_like():
     small = [Row(n, n, None, b"v") for n in range(2_500)]
-    assert [each.last_offset for each in rebuild(table_of("t", 0, small).select(COLUMNS))] == [999, 1999, 2499]
+    assert [each.last_offset for each in rebuild(to_record_batch("t", 0, small).select(COLUMNS))] == [999, 1999, 2499]
     assert RECORDS_MAX == 1_000
     large = [Row(n, n, None, b"v" * 1_000) for n in range(1_000)]
-    sizes = [len(each.payload) for each in rebuild(table_of("t", 0, large).select(COLUMNS))]
+    sizes = [len(each.payload) for each in rebuild(to_record_batch("t", 0, large).select(COLUMNS))]
     assert all(BYTES_MAX / 2 < size < 1.1 * BYTES_MAX for size in sizes[:-1])
     huge = [Row(0, 0, None, b"v" * 3_000_000), Row(1, 0, None, b"w")]
-    assert [len(each.payload) > 3_000_000 for each in rebuild(table_of("t", 0, huge).select(COLUMNS))] == [True, False]
+    sizes = [len(each.payload) for each in rebuild(to_record_batch("t", 0, huge).select(COLUMNS))]
+    assert [size > 3_000_000 for size in sizes] == [
+        True,
+        False,
+    ]
 
 
 def test_no_rows_make_no_batch():
-    assert rebuild(table_of("t", 0, []).select(COLUMNS)) == []
+    assert rebuild(to_record_batch("t", 0, []).select(COLUMNS)) == []
 
 
 @pytest.mark.parametrize("length", [0, 62, 63, 64, 8190, 8192, 70_000, 1_100_000])
@@ -90,7 +94,7 @@ def test_the_brokers_timestamps_stay_the_brokers():
         Row(2, 9, None, b"c", [], 1),
         Row(3, 11, None, b"d", [], 1),
     ]
-    made = rebuild(table_of("t", 0, some).select(COLUMNS))
+    made = rebuild(to_record_batch("t", 0, some).select(COLUMNS))
     kinds = [
         (split(each.payload)[0][0].attributes & LOG_APPEND_TIME, each.base_offset, each.last_offset) for each in made
     ]

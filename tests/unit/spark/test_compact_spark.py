@@ -9,7 +9,7 @@ import pytest
 
 from redis_ledger.errors import OffloadedDamaged
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, rows_of, table_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, to_record_batch, to_rows
 from redis_ledger.spark.pipelines import compact_spark
 from redis_ledger.spark.pipelines.compact_spark import Rewriting
 
@@ -18,14 +18,14 @@ from redis_ledger.spark.pipelines.compact_spark import Rewriting
 def wanted(tmp_path: Path) -> Rewriting:
     """Ten records, to be written anew."""
     with SegmentWriter(open_home(str(tmp_path)), Stretch(0, 10, "old.parquet"), "t-1") as writer:
-        writer.add(table_of("t", 0, [Row(n, 1, b"k%d" % (n % 3), b"v" * 200) for n in range(10)]))
+        writer.add(to_record_batch("t", 0, [Row(n, 1, b"k%d" % (n % 3), b"v" * 200) for n in range(10)]))
         return Rewriting(Stretch(0, 10, "new.parquet"), [writer.finish()])
 
 
 def test_a_new_segment_has_the_records_that_stay_and_no_other(wanted, tmp_path):
     written = compact_spark.write(str(tmp_path), "t-1", wanted, pa.array([9, 7, 8]))
     home = open_home(str(tmp_path))
-    assert [row.offset for batch in read_groups(home, written, 0, 10) for row in rows_of(batch)] == [7, 8, 9]
+    assert [row.offset for batch in read_groups(home, written, 0, 10) for row in to_rows(batch)] == [7, 8, 9]
     assert (written.first, written.end, written.file, written.records) == (0, 10, "new.parquet", 3)
 
 
