@@ -67,7 +67,7 @@ def pytest_arguments(given: list[str]) -> list[str]:
     return ["-m", "pytest", "-q", *subset, *folder, *arguments]
 
 
-def find_java() -> java.Found:
+def find_java() -> java.JavaHome:
     return java.find(os.environ, CACHE, [str(PACKAGES)])
 
 

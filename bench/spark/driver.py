@@ -60,13 +60,13 @@ def read(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> 
 def offload(spark: SparkSession, url: str, topic: str) -> dict[str, Any]:
     """What `redis-ledger pipeline offload --seal` does once Spark runs: written, read back, published."""
     from redis_ledger.client import Client
-    from redis_ledger.spark.offloading import Wish
+    from redis_ledger.spark.offloading import OffloadOptions
     from redis_ledger.spark.pipelines.offload import round_of
     from redis_ledger.spark.read_options import connection
 
     began_s = time.perf_counter()
     with Client(url) as client:
-        round_of(client, connection({"bootstrap": url}), [topic], Wish(seal=True), spark.sparkContext)
+        round_of(client, connection({"bootstrap": url}), [topic], OffloadOptions(seal=True), spark.sparkContext)
     return {"seconds": time.perf_counter() - began_s}
 
 

@@ -1,9 +1,9 @@
-"""Spark reads and writes topics: `spark.read.format("redis-ledger")`, once a session has been told.
+"""Spark data source: reads and writes topics with `spark.read.format("redis-ledger")`.
 
     from redis_ledger.spark import register, session
 
-    register(spark)        a session of yours
-    spark = session()      or one that needs nothing set up: Java is found, and this Python runs the workers
+    register(spark)        registers the format with an existing session
+    spark = session()      starts a session that needs no setup: it finds Java and runs workers on this Python
 
 Needs the extra `spark`; importing this package loads none of it.
 """

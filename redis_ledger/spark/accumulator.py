@@ -1,9 +1,9 @@
-"""Where records go, and when what has gathered for a partition is sent: deciding only, no network.
+"""Record accumulator of a task: assigns rows to partitions and decides when a batch is full.  No network.
 
-    row ─→ placed ─→ lane (topic, partition) ─ batch_bytes, RECORDS_MAX or a change of kind ─→ Parcel, numbered on
+    row ─→ partition ─→ buffer (topic, partition) ─ batch_bytes, RECORDS_MAX or a change of kind ─→ ReadyBatch
 
-The key decides the partition, by murmur2 as in Java's client.  Rows without a key go to one partition until a parcel of
-them is full, then to the next.  Sequences are counted from 0 in each lane: a transaction is written by one task alone.
+The partition is murmur2 of the key, as in Java's client.  Rows without a key go to one partition until a batch of them
+is full, then to the next.  Sequences start at 0 in each partition, since only one task writes a transaction.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from redis_ledger.ids import TxnId
 from redis_ledger.records.build import encode
 from redis_ledger.records.partitioner import partition_for
 
-HELD_BYTES_MAX = 32 << 20  # of one task, over all its lanes
-NO_TOPIC = "A row has null in the column topic; say where it goes, or set the option topic."
+HELD_BYTES_MAX = 32 << 20  # per task, over all its partitions
+NO_TOPIC = "A row has null in the column topic; set a topic in the row, or set the option topic."
 
 
-def below_0(partition: int) -> str:
-    return f"A row has {partition} in the column partition; partitions begin at 0."
+def negative_partition(partition: int) -> str:
+    return f"A row has {partition} in the column partition; partitions start at 0."
 
 
 class Row(NamedTuple):
-    """A record as the columns say it; topic and partition None: not said."""
+    """A record and the values of its columns topic and partition; None: null or missing."""
 
     topic: str | None
     partition: int | None
@@ -53,7 +53,7 @@ class ReadyBatch(NamedTuple):
         )
 
 
-class _Lane:
+class _PartitionBuffer:
     __slots__ = ("entries", "is_delayed", "sequence", "size")
 
     def __init__(self) -> None:
@@ -63,48 +63,53 @@ class _Lane:
 
 
 class Accumulator:
-    """topic: of every row, or None.  partitions_of: how many a topic has.  first: where rows without a key begin."""
+    """Buffers rows by partition.
+
+    topic           of every row; None: from the column topic
+    partitions_of   returns the number of partitions of a topic
+    first           the first partition for rows without a key
+    """
 
     def __init__(self, topic: str | None, partitions_of: Callable[[str], int], batch_bytes: int, first: int) -> None:
         self._topic, self._partitions_of, self._batch_bytes, self._turn = topic, partitions_of, batch_bytes, first
         self._counts: dict[str, int] = {}
-        self._lanes: dict[tuple[str, int], _Lane] = {}
+        self._buffers: dict[tuple[str, int], _PartitionBuffer] = {}
         self._held = 0
 
     def put(self, row: Row) -> Iterator[ReadyBatch]:
-        """What is to be sent now.  Raises InvalidRequest for a row that says no topic, or a partition below 0."""
-        place = self._place(row)
-        lane = self._lanes.get(place)
-        if lane is None:
-            lane = self._lanes[place] = _Lane()
+        """Yields batches that are full.  Raises InvalidRequest for a row without a topic, or a partition below 0."""
+        partition = self._assign(row)
+        buffer = self._buffers.get(partition)
+        if buffer is None:
+            buffer = self._buffers[partition] = _PartitionBuffer()
         entry, size = row.entry, row.entry.size
         is_delayed = entry.delivery is not None
-        if lane.entries and (lane.is_delayed is not is_delayed or lane.size + size > self._batch_bytes):
-            yield self._cut(place, lane)
-        lane.is_delayed = is_delayed
-        lane.entries.append(entry)
-        lane.size += size
+        if buffer.entries and (buffer.is_delayed is not is_delayed or buffer.size + size > self._batch_bytes):
+            yield self._cut(partition, buffer)
+        buffer.is_delayed = is_delayed
+        buffer.entries.append(entry)
+        buffer.size += size
         self._held += size
-        if lane.size >= self._batch_bytes or len(lane.entries) >= RECORDS_MAX:
-            yield self._cut(place, lane)
+        if buffer.size >= self._batch_bytes or len(buffer.entries) >= RECORDS_MAX:
+            yield self._cut(partition, buffer)
             if entry.key is None:
                 self._turn += 1
         if self._held >= HELD_BYTES_MAX:
-            yield from self.rest()
+            yield from self.drain()
 
-    def rest(self) -> Iterator[ReadyBatch]:
-        """All that is held."""
-        for place, lane in self._lanes.items():
-            if lane.entries:
-                yield self._cut(place, lane)
+    def drain(self) -> Iterator[ReadyBatch]:
+        """Yields all buffered records."""
+        for partition, buffer in self._buffers.items():
+            if buffer.entries:
+                yield self._cut(partition, buffer)
 
-    def _place(self, row: Row) -> tuple[str, int]:
+    def _assign(self, row: Row) -> tuple[str, int]:
         topic = self._topic or row.topic
         if topic is None:
             raise InvalidRequest(NO_TOPIC)
         if row.partition is not None:
             if row.partition < 0:
-                raise InvalidRequest(below_0(row.partition))
+                raise InvalidRequest(negative_partition(row.partition))
             return topic, row.partition
         count = self._counts.get(topic)
         if count is None:
@@ -112,9 +117,9 @@ class Accumulator:
         key = row.entry.key
         return topic, self._turn % count if key is None else partition_for(key, count)
 
-    def _cut(self, place: tuple[str, int], lane: _Lane) -> ReadyBatch:
-        parcel = ReadyBatch(*place, lane.sequence, lane.entries, lane.is_delayed)
-        lane.sequence += len(lane.entries)
-        self._held -= lane.size
-        lane.entries, lane.size = [], 0
-        return parcel
+    def _cut(self, partition: tuple[str, int], buffer: _PartitionBuffer) -> ReadyBatch:
+        batch = ReadyBatch(*partition, buffer.sequence, buffer.entries, buffer.is_delayed)
+        buffer.sequence += len(buffer.entries)
+        self._held -= buffer.size
+        buffer.entries, buffer.size = [], 0
+        return batch

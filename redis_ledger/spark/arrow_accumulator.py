@@ -1,10 +1,10 @@
-"""What `lanes` does row by row, for whole Arrow batches: where rows go, and their bytes.
+"""Record accumulator for Arrow batches: assigns whole columns of rows to partitions, and encodes them.
 
-    batch ─→ partition of each row ─→ sorted by it ─→ which rows each pile takes ─→ all of them laid out at once
-             (column, key, turn)                      batch_bytes, RECORDS_MAX          │ a stretch of it for each pile
-                                                                                    pile full ─→ sent
+    batch ─→ partition of each row ─→ sorted by it ─→ slices of rows for each batch ─→ encoded all at once
+             (column, key, turn)                      batch_bytes, RECORDS_MAX          │ one slice for each batch
+                                                                                   batch full ─→ sent
 
-A row costs about 2 µs this way and 10 as an object.  Records with a time of delivery go by `lanes`.
+Cost: about 2 µs a row; `accumulator`, with an object a row, takes 10 µs.  Scheduled records use `accumulator`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from redis_ledger.records.batch import TRANSACTIONAL
 from redis_ledger.records.columns import records
 from redis_ledger.records.compression import pack
 from redis_ledger.records.layout import batch_of
-from redis_ledger.spark.accumulator import HELD_BYTES_MAX, NO_TOPIC, below_0
+from redis_ledger.spark.accumulator import HELD_BYTES_MAX, NO_TOPIC, negative_partition
 from redis_ledger.spark.hashing import partitions_of
 
 Array: TypeAlias = Any  # of numpy
 
-STEP_BYTES = 16 << 20  # of rows that are laid out at once
-HEADER_OVERHEAD = 8  # bytes that a header may need beside its name and value
+STEP_BYTES = 16 << 20  # of rows that are encoded at once
+HEADER_OVERHEAD = 8  # bytes of a header beside its name and value, at most
 
 
 @dataclass(slots=True)
-class Pile:
-    """Records of one partition that are sent together, as bytes.  sequence: of the first.  size: as rows count."""
+class ArrowBatch:
+    """Records of one partition that are sent together, encoded.  sequence: of the first.  size: estimated bytes."""
 
     topic: str
     partition: int
@@ -59,7 +59,7 @@ class Pile:
 
 
 class _Rows(NamedTuple):
-    """Columns of rows of one topic.  size: of each, as they are counted."""
+    """Columns of rows of one topic.  size: estimated bytes of each row."""
 
     key: pa.Array
     value: pa.Array
@@ -67,54 +67,54 @@ class _Rows(NamedTuple):
     time_ms: Array
     size: Array
 
-    def take(self, places: Array) -> _Rows:
-        at = pa.array(places)
+    def take(self, indexes: Array) -> _Rows:
+        at = pa.array(indexes)
         headers = None if self.headers is None else self.headers.take(at)
-        return _Rows(self.key.take(at), self.value.take(at), headers, self.time_ms[places], self.size[places])
+        return _Rows(self.key.take(at), self.value.take(at), headers, self.time_ms[indexes], self.size[indexes])
 
 
-class _Piece(NamedTuple):
-    """Rows from first to end (exclusive) go to the pile, behind `before` that are there."""
+class _RowSlice(NamedTuple):
+    """Rows from first to end (exclusive), to be appended to a batch that has `before` records."""
 
-    pile: Pile
+    open_batch: ArrowBatch
     first: int
     end: int
     before: int
 
 
 class ArrowAccumulator:
-    """Arguments are those of Accumulator."""
+    """Accumulator with the arguments of accumulator.Accumulator."""
 
     def __init__(self, topic: str | None, partitions_of: Callable[[str], int], batch_bytes: int, first: int) -> None:
         self._topic, self._count_of, self._batch_bytes, self._turn = topic, partitions_of, batch_bytes, first
         self._counts: dict[str, int] = {}
-        self._open: dict[tuple[str, int], Pile] = {}
+        self._open: dict[tuple[str, int], ArrowBatch] = {}
         self._held = 0
 
-    def put(self, batch: pa.RecordBatch) -> Iterator[Pile]:
-        """What is to be sent now.  Raises InvalidRequest for a row that says no topic, a partition below 0, a time
+    def put(self, batch: pa.RecordBatch) -> Iterator[ArrowBatch]:
+        """Yields batches that are full.  Raises InvalidRequest for a row without a topic, a partition below 0, a time
         before 1970 or a header without a name."""
         step = max(1, batch.num_rows * STEP_BYTES // max(1, batch.nbytes))
         for first in range(0, batch.num_rows, step):
             part = batch.slice(first, step)
             columns = dict(zip(part.schema.names, part.columns, strict=True))
-            rows, places = _rows(columns), columns.get("partition")
+            rows, column = _rows(columns), columns.get("partition")
             for topic, which in self._topics(columns.get("topic"), part.num_rows):
                 if which is None:
-                    yield from self._put(topic, rows, places)
+                    yield from self._put(topic, rows, column)
                 else:
-                    yield from self._put(topic, rows.take(which), None if places is None else places.take(which))
+                    yield from self._put(topic, rows.take(which), None if column is None else column.take(which))
             if self._held >= HELD_BYTES_MAX:
-                yield from self.rest()
+                yield from self.drain()
 
-    def rest(self) -> Iterator[Pile]:
-        """All that is held."""
-        for pile in list(self._open.values()):
-            if pile.count:
-                yield self._cut(pile)
+    def drain(self) -> Iterator[ArrowBatch]:
+        """Yields all buffered records."""
+        for open_batch in list(self._open.values()):
+            if open_batch.count:
+                yield self._cut(open_batch)
 
     def _topics(self, column: pa.Array | None, count: int) -> Iterator[tuple[str, Array | None]]:
-        """Each topic, and the places of its rows; None: all of them."""
+        """Yields each topic with the indexes of its rows; None: all rows."""
         if self._topic is not None:
             yield self._topic, None
         elif column is None or column.null_count:
@@ -125,21 +125,21 @@ class ArrowAccumulator:
             for code, name in enumerate(names):
                 yield name, None if len(names) == 1 else np.flatnonzero(codes == code)
 
-    def _put(self, topic: str, rows: _Rows, places: pa.Array | None) -> Iterator[Pile]:
-        partition = self._partitions(topic, rows, places)
+    def _put(self, topic: str, rows: _Rows, column: pa.Array | None) -> Iterator[ArrowBatch]:
+        partition = self._partitions(topic, rows, column)
         order = np.argsort(partition, kind="stable")
         if (np.diff(order) != 1).any():
             rows, partition = rows.take(order), partition[order]
         borders = [0, *(np.flatnonzero(np.diff(partition)) + 1).tolist(), len(partition)]
-        full: list[Pile] = []
-        pieces: list[_Piece] = []
+        full: list[ArrowBatch] = []
+        pieces: list[_RowSlice] = []
         total = np.cumsum(rows.size)
         for first, end in pairwise(borders):
-            pieces += self._shared_out(topic, int(partition[first]), rows, total, first, end, full)
+            pieces += self._distribute(topic, int(partition[first]), rows, total, first, end, full)
         _lay_out(rows, pieces)
         yield from full
 
-    def _partitions(self, topic: str, rows: _Rows, places: pa.Array | None) -> Array:
+    def _partitions(self, topic: str, rows: _Rows, column: pa.Array | None) -> Array:
         count = self._counts.get(topic)
         if count is None:
             count = self._counts[topic] = self._count_of(topic)
@@ -148,11 +148,11 @@ class ArrowAccumulator:
         else:
             found = np.zeros(len(rows.key), np.int64)
         by_turn = np.asarray(pc.is_null(rows.key))
-        if places is not None:
-            said = np.asarray(pc.fill_null(places, -1)).astype(np.int64)
-            is_said = np.asarray(pc.is_valid(places))
+        if column is not None:
+            said = np.asarray(pc.fill_null(column, -1)).astype(np.int64)
+            is_said = np.asarray(pc.is_valid(column))
             if (said[is_said] < 0).any():
-                raise InvalidRequest(below_0(int(said[is_said].min())))
+                raise InvalidRequest(negative_partition(int(said[is_said].min())))
             found[is_said] = said[is_said]
             by_turn = by_turn & ~is_said
         if by_turn.any():
@@ -160,60 +160,62 @@ class ArrowAccumulator:
         return found
 
     def _take_turns(self, topic: str, count: int, found: Array, which: Array, size: Array) -> None:
-        """Rows without a key fill the pile of one partition, and then that of the next."""
+        """Assigns rows without a key to one partition until its batch is full, then to the next."""
         total = np.cumsum(size[which])
         at = taken = 0
         while at < len(which):
             partition = self._turn % count
-            open_ = self._open.get((topic, partition))
-            room = self._batch_bytes - (open_.size if open_ else 0)
+            open_batch = self._open.get((topic, partition))
+            room = self._batch_bytes - (open_batch.size if open_batch else 0)
             end = min(int(np.searchsorted(total, taken + room)) + 1, at + RECORDS_MAX, len(which))
             found[which[at:end]] = partition
             if end < len(which) or total[end - 1] - taken >= room:
                 self._turn += 1
             at, taken = end, int(total[end - 1])
 
-    def _shared_out(
-        self, topic: str, partition: int, rows: _Rows, total: Array, first: int, end: int, full: list[Pile]
-    ) -> Iterator[_Piece]:
-        """Rows of one partition to its pile, and to new ones as piles get full."""
+    def _distribute(
+        self, topic: str, partition: int, rows: _Rows, total: Array, first: int, end: int, full: list[ArrowBatch]
+    ) -> Iterator[_RowSlice]:
+        """Assigns rows of one partition to its open batch, and to new ones as batches fill."""
         while first < end:
-            pile = self._open.get((topic, partition)) or Pile(topic, partition, 0)
+            open_batch = self._open.get((topic, partition)) or ArrowBatch(topic, partition, 0)
             before = int(total[first - 1]) if first else 0
-            room = self._batch_bytes - pile.size
+            room = self._batch_bytes - open_batch.size
             fits = int(np.searchsorted(total, before + room, side="right"))
-            upto = min(max(fits, first + (pile.count == 0)), first + RECORDS_MAX - pile.count, end)
+            upto = min(max(fits, first + (open_batch.count == 0)), first + RECORDS_MAX - open_batch.count, end)
             if upto > first:
-                if not pile.count:
-                    pile.base_ms = pile.newest_ms = int(rows.time_ms[first])
-                yield _Piece(pile, first, upto, pile.count)
-                pile.newest_ms = max(pile.newest_ms, int(rows.time_ms[first:upto].max()))
-                pile.count += upto - first
+                if not open_batch.count:
+                    open_batch.base_ms = open_batch.newest_ms = int(rows.time_ms[first])
+                yield _RowSlice(open_batch, first, upto, open_batch.count)
+                open_batch.newest_ms = max(open_batch.newest_ms, int(rows.time_ms[first:upto].max()))
+                open_batch.count += upto - first
                 size = int(total[upto - 1]) - before
-                pile.size += size
+                open_batch.size += size
                 self._held += size
-            self._open[topic, partition] = pile
-            if upto < end or pile.size >= self._batch_bytes or pile.count >= RECORDS_MAX:
-                full.append(self._cut(pile))
+            self._open[topic, partition] = open_batch
+            if upto < end or open_batch.size >= self._batch_bytes or open_batch.count >= RECORDS_MAX:
+                full.append(self._cut(open_batch))
             first = upto
 
-    def _cut(self, pile: Pile) -> Pile:
-        self._held -= pile.size
-        self._open[pile.topic, pile.partition] = Pile(pile.topic, pile.partition, pile.sequence + pile.count)
-        return pile
+    def _cut(self, open_batch: ArrowBatch) -> ArrowBatch:
+        self._held -= open_batch.size
+        self._open[open_batch.topic, open_batch.partition] = ArrowBatch(
+            open_batch.topic, open_batch.partition, open_batch.sequence + open_batch.count
+        )
+        return open_batch
 
 
-def _lay_out(rows: _Rows, pieces: list[_Piece]) -> None:
-    """Gives every pile the bytes of its rows."""
+def _lay_out(rows: _Rows, pieces: list[_RowSlice]) -> None:
+    """Appends the encoded rows to their batches."""
     offset, base_ms = (np.empty(len(rows.key), np.int64) for _ in range(2))
-    for pile, first, end, before in pieces:
+    for open_batch, first, end, before in pieces:
         offset[first:end] = np.arange(before, before + end - first)
-        base_ms[first:end] = pile.base_ms
+        base_ms[first:end] = open_batch.base_ms
     since_ms = pa.array(rows.time_ms - base_ms)
     starts, body = records(rows.key, rows.value, rows.headers, since_ms, pa.array(offset))
-    for pile, first, end, _ in pieces:
-        # Copied, for a pile that fills slowly would keep the whole body of every batch it got a row of.
-        pile.bodies.append(bytes(body[starts[first] : starts[end]]))
+    for open_batch, first, end, _ in pieces:
+        # Copy: a slowly filling batch would keep the whole body of every input batch that it has a row of.
+        open_batch.bodies.append(bytes(body[starts[first] : starts[end]]))
 
 
 def _rows(columns: dict[str, pa.Array]) -> _Rows:
@@ -233,14 +235,14 @@ def _length(column: pa.Array) -> Array:
 def _header_bytes(headers: pa.Array) -> Array:
     names, values = headers.flatten().flatten()
     if names.null_count:
-        raise InvalidRequest("A row has a header without a name; give it one, or leave the header out.")
+        raise InvalidRequest("A row has a header without a name; add a name, or remove the header.")
     total = np.concatenate([[0], np.cumsum(_length(names.cast(pa.binary())) + _length(values) + HEADER_OVERHEAD)])
     ends = np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(headers), 0)))
     return np.diff(total[ends], prepend=0)
 
 
 def _times(column: pa.Array | None, count: int) -> Array:
-    """In ms; the time of writing where there is none."""
+    """In ms; the current time if there is no column."""
     now_ms = time.time_ns() // 1_000_000
     if column is None:
         return np.full(count, now_ms)

@@ -1,4 +1,4 @@
-"""Reading once: from where the options say, to where they say, less what filters leave out."""
+"""Batch reads: from the starting offsets to the ending offsets of the options, split_filters by filters."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from pyspark.sql.types import StructType
 from redis_ledger.spark import filters, offloaded_ranges, partition_metadata, plan
 from redis_ledger.spark.fetch import chunks, task_of
 from redis_ledger.spark.filters import ALL, LAST, Bounds
-from redis_ledger.spark.read_options import Reading
+from redis_ledger.spark.read_options import ReadOptions
 from redis_ledger.spark.rows import arrow_batches
-from redis_ledger.spark.workers import settle
+from redis_ledger.spark.workers import freeze_loaded_objects
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class BatchReader(DataSourceReader):
-    def __init__(self, reading: Reading, schema: StructType) -> None:
+    def __init__(self, reading: ReadOptions, schema: StructType) -> None:
         self._reading, self._schema = reading, schema
         self._bounds = ALL
 
     def pushFilters(self, filters_given: list[Filter]) -> Iterable[Filter]:
-        self._bounds, left = filters.narrowed(filters_given)
+        self._bounds, left = filters.split_filters(filters_given)
         return left
 
     def partitions(self) -> Sequence[InputPartition]:
         reading, bounds = self._reading, self._bounds
-        there = partition_metadata.standings(reading, all_named=True)
+        there = partition_metadata.partition_ends(reading, all_named=True)
         starts, ends = partition_metadata.starts(reading, there), partition_metadata.ends(reading, there)
-        there = {partition: standing for partition, standing in there.items() if bounds.takes(partition)}
+        there = {partition: ends for partition, ends in there.items() if bounds.takes(partition)}
         found = {}
         if bounds.from_ms > -LAST:
             found = partition_metadata.times(reading, dict.fromkeys(there, max(0, bounds.from_ms)))
-        first, end = filters.tightened(starts, ends, there, bounds, found)
-        settled = plan.settled(first, end, there)
+        first, end = filters.narrow_offsets(starts, ends, there, bounds, found)
+        settled = plan.plan_ranges(first, end, there)
         plan.check_loss(settled.losses, fail=reading.fail_on_data_loss)
         return tasks(
             settled.ranges, reading, partition_metadata.offloaded_segments(reading, settled.ranges, there), bounds
@@ -51,23 +51,23 @@ class BatchReader(DataSourceReader):
 
 def tasks(
     ranges: Sequence[plan.Range],
-    reading: Reading,
+    reading: ReadOptions,
     offloaded: partition_metadata.OffloadedSegments,
     bounds: Bounds = ALL,
 ) -> list[InputPartition]:
-    parts = plan.parted(ranges, offloaded, reading.task_bytes, offloaded_ranges.wanted_in(bounds))
-    cut = plan.cut(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
-    # Authorities may be a file of two hundred kilobytes, and executors have them with the reader.
+    parts = plan.split_offloaded(ranges, offloaded, reading.task_bytes, offloaded_ranges.segment_filter(bounds))
+    cut = plan.split_into_tasks(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
+    # Certificate authorities may take 200 kB; executors have them with the reader.
     connection = dataclasses.replace(reading.connection.now(), authorities=None)
     now = dataclasses.replace(reading, connection=connection)
     return [InputPartition(task_of(each, now, bounds, number)) for number, each in enumerate(cut)]
 
 
-def read(partition: InputPartition, schema: StructType, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """On an executor.  Where there is nothing to read, Spark makes up a partition without a task."""
+def read(partition: InputPartition, schema: StructType, reading: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Runs on an executor.  If there is nothing to read, Spark passes a partition without a task."""
     if partition.value is None:
         return iter(())
-    settle()
+    freeze_loaded_objects()
     connection = dataclasses.replace(partition.value.connection, authorities=reading.connection.authorities)
     task = dataclasses.replace(partition.value, connection=connection)
     arrow = to_arrow_schema(schema, timezone="UTC")

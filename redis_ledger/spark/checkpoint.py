@@ -1,11 +1,11 @@
-"""What a batch of a stream has read, from where Spark writes it down before it begins: <checkpoint>/offsets/<batch>.
+"""Offsets that a stream's batch has read, from Spark's checkpoint: <checkpoint>/offsets/<batch>.
 
     v1                                version
     {"batchWatermarkMs": 0, ...}      the batch
-    {"orders": {"0": 12}}             how far each source is read by its end; "-" where there is nothing
-    714                               of a source that is not ours
+    {"orders": {"0": 12}}             the end offsets of a source; "-" if it has none
+    714                               a source of another format
 
-The sink is told the number of a batch and nothing of its sources, so this is the only place to learn it.
+Spark passes the sink the batch number only, so the checkpoint is the only place with the offsets.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import json
 from typing import Any
 
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.offset_options import Offsets, of_checkpoint
+from redis_ledger.spark.offset_options import Offsets, from_checkpoint
 
 HEAD_LINES = 2
 
 
-def offsets_of(text: str) -> Offsets:
-    """Of all sources that are topics; one that several of them read, as far as the one that is furthest behind."""
+def parse_offsets(text: str) -> Offsets:
+    """Returns the offsets of all sources that are topics; for a partition in several sources, the lowest."""
     found: Offsets = {}
     for line in text.split("\n")[HEAD_LINES:]:
-        for partition, offset in of_checkpoint(_ours(line)).items():
+        for partition, offset in from_checkpoint(_ours(line)).items():
             found[partition] = min(offset, found.get(partition, offset))
     return found
 
@@ -43,7 +43,7 @@ def _ours(line: str) -> dict[str, Any]:
 
 
 def read(checkpoint: str, batch: int) -> Offsets:
-    """checkpoint: a path, or a URI that pyarrow knows (file, hdfs, s3, gs).  Raises InvalidRequest."""
+    """checkpoint: a path, or a URI that pyarrow supports (file, hdfs, s3, gs).  Raises InvalidRequest."""
     from pyarrow import fs
 
     try:
@@ -55,6 +55,6 @@ def read(checkpoint: str, batch: int) -> Offsets:
             text = file.read().decode()
     except (OSError, ValueError) as error:
         raise InvalidRequest(
-            f"commitSubscription: what batch {batch} has read cannot be found in the checkpoint {checkpoint}: {error}"
+            f"commitSubscription: cannot read the offsets of batch {batch} from the checkpoint {checkpoint}: {error}"
         ) from error
-    return offsets_of(text)
+    return parse_offsets(text)

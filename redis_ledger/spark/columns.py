@@ -1,4 +1,4 @@
-"""Arrow batches as rows to be written."""
+"""Converts Arrow batches to rows for writing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def rows(batch: pa.RecordBatch, used: Sequence[str]) -> Iterator[Row]:
-    """used: the columns that are written.  Raises InvalidRequest for a time before 1970."""
+    """used: the columns to write.  Raises InvalidRequest for a time before 1970."""
     columns = {name: _READ[name](batch.column(batch.schema.get_field_index(name))) for name in used}
     nulls: Any = repeat(None)
     keys, values, headers = columns.get("key", nulls), columns["value"], columns.get("headers", nulls)
@@ -36,9 +36,7 @@ def rows(batch: pa.RecordBatch, used: Sequence[str]) -> Iterator[Row]:
 
 def _delivery(at_ms: int | None, after_ms: int | None) -> Delivery:
     if (at_ms or 0) < 0 or (after_ms or 0) < 0:
-        raise InvalidRequest(
-            "A row has a deliver_at before 1970 or a deliver_after below 0; neither can be waited for."
-        )
+        raise InvalidRequest("A row has a deliver_at before 1970 or a negative deliver_after; both must be 0 or later.")
     return Delivery(at_ms=at_ms, after_ms=after_ms)
 
 
@@ -58,7 +56,7 @@ def _plain(column: pa.Array) -> Any:
 
 
 def _moments(column: pa.Array) -> Any:
-    """In ms, rounded up, since nothing is delivered early."""
+    """In ms, rounded up, since no record is delivered early."""
     import pyarrow as pa
 
     if not pa.types.is_timestamp(column.type):

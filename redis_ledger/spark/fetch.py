@@ -1,9 +1,9 @@
-"""What a task does: raw record batches of one range come over HTTP, the next while the last is being decoded.
+"""Fetches the record batches of a task's range over HTTP, one request ahead of decoding.
 
-    broker   ── batches ──→ fetch (a thread) ──→ split ──→ chunks: batches, and which of their records are meant
-                             ↑ the next request leaves before these are decoded
+    broker   ── batches ──→ fetch (a thread) ──→ split ──→ chunks: a batch, and the part of it that is in the range
+                             ↑ the next request is sent before these are decoded
 
-A batch may begin before the range and end behind it, for it is cut where a task begins and not where a batch does.
+Tasks are cut at offsets and not at batches, so a batch may begin before the range and end after it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from redis_ledger.records.read import Record, decode, decode_range
 from redis_ledger.spark.filters import ALL, Bounds
 from redis_ledger.spark.plain_http import transport
 from redis_ledger.spark.plan import Range, check_loss
-from redis_ledger.spark.read_options import Connection, Reading
+from redis_ledger.spark.read_options import Connection, ReadOptions
 
-FETCHES_AT_ONCE = 4  # of one process; a task has one on its way
-SLACK_BYTES = 64 << 10  # what a request asks for beyond the average
+FETCHES_AT_ONCE = 4  # per process; a task has one in flight
+SLACK_BYTES = 64 << 10  # requested beyond the average
 
 
 class Chunk(NamedTuple):
-    """A batch that is there, and which of its records are meant: from first to end (exclusive), within the bounds.
+    """A fetched batch, and the offsets to read of it: from first to end (exclusive), within the bounds.
 
-    data, at: the answer that it came in, and where it begins there.  limits: what decoding it may cost.
+    data, at: the response that contains it, and its position there.  limits: of decoding.
     """
 
     header: BatchHeader
@@ -46,13 +46,13 @@ class Chunk(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its records are meant."""
+        """Whether all of its records are to be read."""
         header = self.header
         return header.base_offset >= self.first and header.last_offset < self.end and not self.bounds.looks_at_time
 
     @property
     def records(self) -> list[Record]:
-        """One by one; `fields` has them all at once."""
+        """Decodes record by record; `field_arrays` decodes them all at once."""
         batch = memoryview(self.data)[self.at : self.at + self.header.size]
         if self.is_whole:
             return decode(batch, self.limits)
@@ -63,7 +63,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One range, and all that an executor needs to read it."""
+    """One range, and everything that an executor needs to read it."""
 
     range: Range
     connection: Connection
@@ -74,13 +74,13 @@ class Task:
     limits: Limits = DEFAULT
 
     def live_from(self, offset: int) -> Task:
-        """What is left of it, from a broker."""
+        """Returns the rest of the range, to be read from a broker."""
         left = self.range._replace(first=offset, segments=(), home="")
         return dataclasses.replace(self, range=left)
 
 
-def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
-    """number: of the task within its batch; each begins with another broker."""
+def task_of(each: Range, reading: ReadOptions, bounds: Bounds, number: int) -> Task:
+    """number: of the task within its batch; tasks start with different brokers."""
     return Task(
         each, reading.connection.from_broker(number), reading.isolation, reading.fetch_bytes, reading.fail_on_data_loss,
         bounds, reading.limits,
@@ -88,22 +88,22 @@ def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
 
 
 def chunks(task: Task) -> Generator[Chunk, None, None]:
-    """The batches of the task, in offset order.  Raises OffsetOutOfRange for what has been deleted since it was cut,
-    unless losses are to be passed over."""
+    """Yields the batches of the task, in offset order.  Raises OffsetOutOfRange for deleted offsets, unless losses are
+    allowed."""
     sent = transport(task.connection)
     topic, partition = task.range.partition
 
     def fetch(offset: int, max_bytes: int) -> RecordBatches:
         return reader.fetch(sent, topic, partition, offset, isolation=task.isolation, wait_ms=0, max_bytes=max_bytes)
 
-    for fetched in _ahead(task, functools.partial(_tolerant, task, fetch)):
-        # Where a loss was passed over, the first batch may begin before the log does.
+    for fetched in _ahead(task, functools.partial(_fetch_existing, task, fetch)):
+        # After deleted offsets, the first batch may begin below the log start.
         present = task.range._replace(first=max(task.range.first, fetched.start_offset))
-        yield from taken(fetched.data, present, task.bounds, task.limits)
+        yield from matching_chunks(fetched.data, present, task.bounds, task.limits)
 
 
 def _ahead(task: Task, fetch: Callable[[int, int], RecordBatches]) -> Iterator[RecordBatches]:
-    """Answers from the range's first offset to its end, one request ahead."""
+    """Yields responses from the range's first offset to its end, one request ahead."""
     end, size = task.range.end, task.range.bytes_per_offset
     at = task.range.first
     coming: Future[RecordBatches] = _threads().submit(fetch, at, request_bytes(end - at, size, task.fetch_bytes))
@@ -122,48 +122,50 @@ def _ahead(task: Task, fetch: Callable[[int, int], RecordBatches]) -> Iterator[R
 
 
 def is_over(fetched: RecordBatches, at: int, task: Task) -> bool:
-    """Whether the log ends before the range does; that is a loss."""
+    """Whether the log ends before the range does, which is a loss."""
     if fetched.next_offset > at:
         return False
     readable = fetched.readable_end(task.isolation)
     assert readable < task.range.end, (fetched[1:], task.range)
     partition = task.range.partition
-    check_loss([f"{partition}: offsets {at} to {task.range.end} are not there any more."], fail=task.fail_on_data_loss)
+    check_loss([f"{partition}: offsets {at} to {task.range.end} no longer exist."], fail=task.fail_on_data_loss)
     return True
 
 
-def _tolerant(task: Task, fetch: Callable[[int, int], RecordBatches], offset: int, max_bytes: int) -> RecordBatches:
-    """The answer; where offsets have been deleted, and that is to be passed over, from the next that is there."""
+def _fetch_existing(
+    task: Task, fetch: Callable[[int, int], RecordBatches], offset: int, max_bytes: int
+) -> RecordBatches:
+    """Fetches; if offsets were deleted and losses are allowed, from the next offset that exists."""
     while True:
         try:
             return fetch(offset, max_bytes)
         except OffsetOutOfRange as error:
             start, end = int(error.facts.get("start_offset", 0)), int(error.facts.get("end_offset", 0))
             partition = task.range.partition
-            lost = f"{partition}: offset {offset} is gone; it holds {start} to {end}."
+            lost = f"{partition}: offset {offset} is deleted; the log has {start} to {end}."
             check_loss([lost], fail=task.fail_on_data_loss)
-            if start <= offset:  # it is the end that has come nearer, so nothing of the range is left
+            if start <= offset:  # the log end is lower, so nothing of the range is left
                 return RecordBatches(b"", task.range.end, start, end, end)
             offset = start
 
 
 def request_bytes(offsets_left: int, bytes_per_offset: float, most: int) -> int:
-    """How much to ask for, so that little behind the range is read for nothing."""
+    """Returns the number of bytes to request, so that little beyond the range is read."""
     return min(most, int(offsets_left * bytes_per_offset) + SLACK_BYTES)
 
 
-def taken(data: bytes, wanted: Range, bounds: Bounds, limits: Limits = DEFAULT) -> Iterator[Chunk]:
-    """The batches that may hold records within the range and the bounds."""
+def matching_chunks(data: bytes, range_: Range, bounds: Bounds, limits: Limits = DEFAULT) -> Iterator[Chunk]:
+    """Yields the batches that may hold records within the range and the bounds."""
     at = 0
     for header, _ in split(data):
-        if header.base_offset >= wanted.end:
+        if header.base_offset >= range_.end:
             return
-        if not (header.is_control or header.last_offset < wanted.first or header.max_timestamp < bounds.from_ms):
-            yield Chunk(header, data, at, wanted.first, wanted.end, bounds, limits)
+        if not (header.is_control or header.last_offset < range_.first or header.max_timestamp < bounds.from_ms):
+            yield Chunk(header, data, at, range_.first, range_.end, bounds, limits)
         at += header.size
 
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    """Spark reuses a worker's process for many tasks; so do their connections, and the threads on them."""
+    """One pool a process: Spark reuses a worker for many tasks, which then share connections and threads."""
     return ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="redis-ledger-fetch")

@@ -1,4 +1,4 @@
-"""Many records at once: from the bytes of a few batches to arrays, without a Python object for any record.
+"""Decodes many records at once: from the bytes of a few batches to arrays, without a Python object a record.
 
     body     size│attr│Δtime│Δoffset│size, key│size, value│headers    size│attr│Δtime│...        as in records/read.py
     walk     ───▶ start                                    end ─────▶ start                     one step a record
@@ -6,11 +6,11 @@
     arrays   ┆   key   ┆ ┆     value     ┆            ┆ key ┆ ┆ value ┆                         Arrow: the whole body as
              one array over the body; every fourth element is a key, every fourth a value       one array, then `take`
 
-So a value is copied once, from the answer it came in to its column.  What does not add up is refused as damage, and
-checksums are not looked at, as in records/read.py.  Headers are read only for a query that has their column.
+A value is copied once, from the response to its column.  Inconsistent lengths are refused as damage; checksums are not
+verified, as in records/read.py.  Headers are decoded only for a query that has their column.
 
-A batch of more than SLICE_BYTES is read in slices of records, so that memory is bounded by the slice: `slices` checks
-the whole batch before any row of it is returned.
+A batch of more than SLICE_BYTES is decoded in slices of records, so the slice bounds the memory: `slices` checks the
+whole batch before any row of it is returned.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from redis_ledger.records.budget import DEFAULT, Limits, too_large
 from redis_ledger.records.compression import unpack
 from redis_ledger.spark.fetch import Chunk
 
-Array: TypeAlias = Any  # of numpy, which .venv lacks
+Array: TypeAlias = Any  # of numpy, which has no types in .venv
 
-SLICE_BYTES = 8 << 20  # of a batch that is read in slices
-STEPS_MAX = 100  # headers of a record that are read for all records at once; a longer list is read one by one
-SIZE_BITS_MAX, FIELD_BITS_MAX = 35, 63  # where the last byte of a varint may begin, and of a varlong
+SLICE_BYTES = 8 << 20  # slice of a large batch
+STEPS_MAX = 100  # headers of a record that are decoded for all records at once; further ones one by one
+SIZE_BITS_MAX, FIELD_BITS_MAX = 35, 63  # greatest shift of the last byte of a varint, and of a varlong
 
 
 class Body(NamedTuple):
-    """The records of a chunk as they were before compression: a stretch of the data."""
+    """The decompressed records of a chunk, within `data`."""
 
     chunk: Chunk
     data: bytes
@@ -80,17 +80,17 @@ def slices(body: Body) -> list[Body]:
         for each in cuts:
             read = _fields([each])
             if read.offset[0] <= last:
-                raise _damage("has an offset out of turn")
+                raise _damage("has an offset out of order")
             last = int(read.offset[-1])
             headers += int(read.headers.sum())
             _check_counts(read.headers, headers, body.chunk.limits)
     except IndexError:
-        raise _damage("reaches beyond its batch") from None
+        raise _damage("extends beyond its batch") from None
     return cuts
 
 
 def _cuts(body: Body) -> Iterator[Body]:
-    """Each with a header that has the number of its records."""
+    """Each slice has a batch header with its number of records."""
     data, limit, at, begun, count = body.data, body.chunk.limits.record_bytes, body.begin, body.begin, 0
     for _ in range(body.chunk.header.count):
         size, end = _record_end(data, at)
@@ -101,7 +101,7 @@ def _cuts(body: Body) -> Iterator[Body]:
             begun, count = at, 0
         at, count = end, count + 1
     if at != body.end:
-        raise _damage("ends elsewhere than its batch")
+        raise _damage("does not end where its batch ends")
     yield _slice(body, begun, at, count)
 
 
@@ -110,7 +110,7 @@ def _slice(body: Body, begin: int, end: int, count: int) -> Body:
 
 
 def _record_end(data: bytes, at: int) -> tuple[int, int]:
-    """Returns the size of the record at this place, and where it ends."""
+    """Returns the size of the record at this position, and its end."""
     size, at = _varint(data, at, SIZE_BITS_MAX)
     if size < 0:
         raise _damage("has a size below 0")
@@ -127,17 +127,17 @@ def _varint(data: bytes, at: int, bits_max: int = FIELD_BITS_MAX) -> tuple[int, 
             return (raw >> 1) ^ -(raw & 1), at
         shift += 7
         if shift > bits_max:
-            raise _damage("has a number that does not end")
+            raise _damage("has a varint without an end")
 
 
 class Fields(NamedTuple):
-    """An element for each record, in offset order.
+    """One element a record, in offset order.
 
-    chunk     which of the bodies it is from
+    chunk     index of its body
     key_at, key_size, value_at, value_size   within data; a size of -1 is null
-    headers   how many it has
-    header_at where they begin
-    end       where the record ends
+    headers   number of headers
+    header_at position of the first header
+    end       end of the record
     """
 
     data: bytes
@@ -159,15 +159,15 @@ class Fields(NamedTuple):
         return _cut_out(self.data, self.value_at, self.value_size)
 
     def header_lists(self, limits: Limits) -> pa.Array:
-        """list<struct<key: string, value: binary>>; null where a record has none.  Raises as `fields` does, and
-        TooLargeToDecode."""
+        """list<struct<key: string, value: binary>>; null if a record has no header.  Raises TooLargeToDecode, and as
+        `fields`."""
         for chunk in np.unique(self.chunk):
             counts = self.headers[self.chunk == chunk]
             _check_counts(counts, int(counts.sum()), limits)
         try:
             columns = _headers(self)
         except IndexError:
-            raise _damage("reaches beyond its batch") from None
+            raise _damage("extends beyond its batch") from None
         name, value = (_cut_out(self.data, *column) for column in columns)
         try:
             name = name.cast(pa.string())
@@ -180,11 +180,11 @@ class Fields(NamedTuple):
 
 
 def fields(bodies: Sequence[Body]) -> Fields:
-    """Those of their records that are meant.  Raises CorruptBatch."""
+    """Decodes the records of the bodies that are within range.  Raises CorruptBatch."""
     try:
         read = _fields(_in_one_piece(bodies))
     except IndexError:
-        raise _damage("reaches beyond its batch") from None
+        raise _damage("extends beyond its batch") from None
     chunks = [body.chunk for body in bodies]
     if all(chunk.is_whole for chunk in chunks):
         return read
@@ -197,7 +197,7 @@ def fields(bodies: Sequence[Body]) -> Fields:
 
 
 def _in_one_piece(bodies: Sequence[Body]) -> Sequence[Body]:
-    """As they are where all came in one answer; else copied together."""
+    """Returns the bodies unchanged if all are in one response; else copies them into one."""
     data = bodies[0].data
     if all(body.data is data for body in bodies):
         return bodies
@@ -213,7 +213,7 @@ def _fields(bodies: Sequence[Body]) -> Fields:
     for body, header in zip(bodies, headers, strict=True):
         _walk(data, body.begin, body.end, header.count, starts, ends)
     octets = np.frombuffer(data, np.uint8)
-    at = np.array(starts, np.int64) + 1  # behind the attributes, which mean nothing
+    at = np.array(starts, np.int64) + 1  # after the attributes, which are unused
     time_delta, at = _varints(octets, at)
     offset_delta, at = _varints(octets, at)
     key_size, key_at = _varints(octets, at)
@@ -231,7 +231,7 @@ def _fields(bodies: Sequence[Body]) -> Fields:
 
 
 def _headers(read: Fields) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Places and sizes of all names, and of all values.  Reads the n-th header of all records together."""
+    """Positions and sizes of all names, and of all values.  Decodes the n-th header of all records together."""
     octets, most = np.frombuffer(read.data, np.uint8), len(read.data)
     first = np.cumsum(read.headers) - read.headers
     name_at, name_size, value_at, value_size = (np.empty(int(read.headers.sum()), np.int64) for _ in range(4))
@@ -254,7 +254,7 @@ def _headers(read: Fields) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
 
 
 def _long_headers(read: Fields, record: int, at: int, first: int, number: int, columns: tuple[Array, ...]) -> None:
-    """The headers of one record, from the one of this number."""
+    """Decodes the headers of one record, starting with this number."""
     end = int(read.end[record])
     for place in range(first + number, first + int(read.headers[record])):
         for at_column, size_column in (columns[:2], columns[2:]):
@@ -268,7 +268,7 @@ def _long_headers(read: Fields, record: int, at: int, first: int, number: int, c
 
 
 def _check_counts(counts: Array, total: int, limits: Limits) -> None:
-    """counts: of headers, of each record.  total: of the batch up to here."""
+    """counts: headers of each record.  total: of the batch so far."""
     if len(counts) and counts.max() > limits.record_headers:
         raise too_large("A record of the batch has more than {} headers", "record_headers_max", limits.record_headers)
     if total > limits.headers:
@@ -276,12 +276,12 @@ def _check_counts(counts: Array, total: int, limits: Limits) -> None:
 
 
 def _and_end(is_null: Array) -> Array:
-    """For the offsets of a list: one more than there are lists."""
+    """For the offsets of a list array, which have one more element than there are lists."""
     return np.append(is_null, np.False_)
 
 
 def _walk(data: bytes, at: int, end: int, count: int, starts: list[int], ends: list[int]) -> None:
-    """Notes where each record begins, behind its size, and ends.  Every step of it counts: it is the only loop here."""
+    """Appends the start of each record, after its size, and its end.  The only loop over records, so keep it fast."""
     note_start, note_end = starts.append, ends.append
     for _ in range(count):
         size = data[at]
@@ -294,7 +294,7 @@ def _walk(data: bytes, at: int, end: int, count: int, starts: list[int], ends: l
             while more >= 0x80:
                 shift += 7
                 if shift > SIZE_BITS_MAX:
-                    raise _damage("has a size that does not end")
+                    raise _damage("has a size without an end")
                 more = data[at]
                 at += 1
                 size = size & (1 << shift) - 1 | more << shift
@@ -304,11 +304,11 @@ def _walk(data: bytes, at: int, end: int, count: int, starts: list[int], ends: l
         at += size >> 1
         note_end(at)
     if at != end:
-        raise _damage("ends elsewhere than its batch")
+        raise _damage("does not end where its batch ends")
 
 
 def _varints(octets: Array, at: Array) -> tuple[Array, Array]:
-    """The signed numbers that begin at these places, and the places behind them."""
+    """Returns the signed varints at these positions, and the positions after them."""
     byte = octets[at]
     value = (byte & 0x7F).astype(np.uint64)
     at = at + 1
@@ -316,7 +316,7 @@ def _varints(octets: Array, at: Array) -> tuple[Array, Array]:
     shift = 7
     while len(which):
         if shift > FIELD_BITS_MAX:
-            raise _damage("has a number that does not end")
+            raise _damage("has a varint without an end")
         byte = octets[at[which]]
         value[which] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
         at[which] += 1
@@ -327,36 +327,36 @@ def _varints(octets: Array, at: Array) -> tuple[Array, Array]:
 
 
 def _behind(at: Array, size: Array, most: int) -> Array:
-    if (size < -1).any() or (size > most).any():  # also what would overflow
-        raise _damage("has a key or value of no possible size")
+    if (size < -1).any() or (size > most).any():  # also excludes overflow
+        raise _damage("has an invalid size of a key or value")
     return at + np.maximum(size, 0)
 
 
 def _check_ends(at: Array, ends: Array, header_count: Array) -> None:
-    """at: behind the number of headers.  Headers fill what is left, and where there are none nothing is."""
+    """at: after the number of headers.  Headers fill the rest of the record; without headers the rest is empty."""
     left = ends - at
     if (left < 0).any() or (header_count < 0).any() or ((left > 0) != (header_count > 0)).any():
         raise _damage("is longer or shorter than its fields")
 
 
 def _check_deltas(delta: Array, chunk: Array, last: Array) -> None:
-    """They rise within each batch from 0 or above to the last at most; no two records share an offset."""
+    """Deltas rise within each batch, from 0 or more to the last at most; offsets are unique."""
     is_first = np.diff(chunk, prepend=-1) > 0
     steps = np.where(is_first, delta + 1, np.diff(delta, prepend=0))
     if (steps < 1).any() or (delta > last[chunk]).any():
-        raise _damage("has an offset out of turn")
+        raise _damage("has an offset out of order")
 
 
 def _damage(what: str) -> CorruptBatch:
-    return CorruptBatch(f"A record of the batch cannot be read: it {what}.")
+    return CorruptBatch(f"A record of the batch cannot be decoded: it {what}.")
 
 
 def _cut_out(data: bytes, at: Array, size: Array) -> pa.Array:
-    """These stretches of the data, in a column; at: ascending."""
+    """Returns these ranges of the data as a column; at: ascending."""
     count = len(at)
     if not count:
         return pa.array([], pa.binary())
-    borders = np.empty(2 * count, np.int32)  # of what is wanted, and of what lies between
+    borders = np.empty(2 * count, np.int32)  # alternately of a wanted range and of the gap after it
     borders[0::2] = at
     borders[1::2] = at + np.maximum(size, 0)
     whole = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(borders), pa.py_buffer(data)])

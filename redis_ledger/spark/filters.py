@@ -1,9 +1,9 @@
-"""Filters that are answered by reading less: on topic, partition, offset and timestamp.
+"""Filter pushdown: on topic, partition, offset and timestamp.
 
     WHERE partition IN (0, 2) AND offset >= 100 AND timestamp >= t AND value = x
-          ╰── whole partitions   ╰── ends of a range   ╰── the same, and whole batches   ╰── left to Spark
+                    ╰── whole partitions   ╰── ends of a range   ╰── the same, and whole batches   ╰── left to Spark
 
-Spark hands over what is joined by AND.  A filter that is taken is taken exactly: Spark does not look at it again.
+Spark passes the operands of AND.  A filter that is accepted is applied exactly, and Spark does not apply it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestamp", "timestampType")
 
 
 class Bounds(NamedTuple):
-    """topics, partitions: None is all.  first, end and from_ms, until_ms: the second is exclusive."""
+    """topics, partitions: None means all.  end and until_ms are exclusive."""
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
@@ -45,10 +45,10 @@ class Bounds(NamedTuple):
 ALL = Bounds()
 
 
-def narrowed(filters: Iterable[FilterT]) -> tuple[Bounds, list[FilterT]]:
-    """What the filters leave to be read, and those that Spark must apply itself.
+def split_filters(filters: Iterable[FilterT]) -> tuple[Bounds, list[FilterT]]:
+    """Splits the filters: the bounds of those that are pushed down, and those that Spark must apply itself.
 
-    filters: of pyspark.sql.datasource; known by the names of their classes, so that pyspark need not be there.
+    filters: of pyspark.sql.datasource; recognized by class name, so that pyspark is not needed here.
     """
     bounds, left = ALL, []
     for each in filters:
@@ -61,9 +61,9 @@ def narrowed(filters: Iterable[FilterT]) -> tuple[Bounds, list[FilterT]]:
 
 
 def _applied(bounds: Bounds, kind: str, given: Any) -> Bounds | None:
-    """The bounds with this filter; None if it is not one of ours."""
+    """Returns the bounds with this filter added; None if it cannot be pushed down."""
     path: tuple[str, ...] = getattr(given, "attribute", ())
-    if len(path) != 1:  # a filter on a part of a header, or on a filter
+    if len(path) != 1:  # a filter on a field of a header, or an expression
         return None
     column = path[0]
     if kind == "IsNotNull":
@@ -87,7 +87,7 @@ def _among(bounds: Bounds, column: str, values: frozenset[Any]) -> Bounds:
 
 
 def _interval(kind: str, value: int) -> tuple[int | None, int]:
-    """The whole numbers that pass, from the first to the second, exclusive; (None, _) for another kind."""
+    """Returns the integers that pass, from the first to the second (exclusive); (None, _) for another kind."""
     return {
         "EqualTo": (value, value + 1),
         "EqualNullSafe": (value, value + 1),
@@ -99,7 +99,7 @@ def _interval(kind: str, value: int) -> tuple[int | None, int]:
 
 
 def _timed(bounds: Bounds, kind: str, microseconds: int) -> Bounds | None:
-    """Records know milliseconds: t passes where t * 1000 does."""
+    """Records have milliseconds: t passes if t * 1000 does."""
     low, high = _interval(kind, microseconds)
     if low is None:
         return None
@@ -108,15 +108,17 @@ def _timed(bounds: Bounds, kind: str, microseconds: int) -> Bounds | None:
     return bounds._replace(from_ms=max(bounds.from_ms, from_ms), until_ms=min(bounds.until_ms, until_ms))
 
 
-def tightened(
+def narrow_offsets(
     starts: Offsets,
     ends: Offsets,
     partitions: Iterable[TopicPartition],
     bounds: Bounds,
     found: Mapping[TopicPartition, int | None],
 ) -> tuple[Offsets, Offsets]:
-    """The ends of ranges in these partitions, moved together.  found: where from_ms begins, None if nothing is as late;
-    empty if there is no such bound."""
+    """Narrows the offsets of these partitions to the bounds.
+
+    found  the first offset at or after from_ms, None if there is none; empty if from_ms is not bounded
+    """
     firsts, lasts = {}, {}
     for partition in partitions:
         start, end = starts[partition], ends[partition]

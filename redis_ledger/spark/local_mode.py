@@ -1,14 +1,13 @@
-"""Spark on this machine alone: its Python workers start with less work, and are spoken to without pauses.
+"""Local mode: settings that make Python workers of a Spark on this machine start faster and answer without delays.
 
-Spark puts an archive of itself first on its workers' path, and an archive keeps no compiled modules: each worker
-compiles Spark's Python anew, a second of CPU.  Some have ten seconds to start, which no setting of Spark raises, and on
-a busy machine they miss them.  So they are started by a script that leaves the archive out, where the same Spark is
-installed.
+Spark puts an archive of itself first on the workers' path.  An archive has no compiled modules, so every worker
+compiles Spark's Python again, which takes a second of CPU.  Some workers must start within ten seconds, which no
+setting changes, and on a busy machine they fail.  Where the same Spark is installed, a wrapper script removes the
+archive.
 
-A task's description and its first rows are two small writes of the JVM into a socket.  By TCP the second one waits
-until the first is acknowledged, which the other side puts off for 40 ms (Nagle's algorithm; delayed acknowledgements),
-in every task.  Unix domain sockets know no such thing.  They lie in a folder that only this user may enter, since Spark
-asks nobody for a password there.
+A task's description and its first rows are two small writes of the JVM to a socket.  Over TCP the second one waits up
+to 40 ms in every task (Nagle's algorithm and delayed acknowledgements); over Unix domain sockets it does not.  The
+sockets are in a folder that only this user can enter, since Spark does not authenticate their clients.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 SCRIPT = "worker-python"
-FOLDER_BYTES_MAX = 60  # a socket's path has 104 at most on some systems; Spark's names take 42
+FOLDER_BYTES_MAX = 60  # a socket's path is limited to 104 bytes on some systems; Spark's names take 42
 _ENABLED, _FOLDER = "spark.python.unix.domain.socket.enabled", "spark.python.unix.domain.socket.dir"
 _TEXT = """#!/bin/sh
 set -f
@@ -42,30 +41,31 @@ PYTHONPATH=$kept exec {python} "$@"
 
 @functools.cache
 def folder() -> Path:
-    """One for each process, gone with it."""
+    """One folder a process, deleted when the process ends."""
     made = Path(tempfile.mkdtemp(prefix="redis-ledger-spark-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
 
 def sockets(place: Path) -> dict[str, str]:
-    """Settings of Spark: its processes speak through sockets in this folder; none where they cannot."""
+    """Returns Spark settings for Unix domain sockets in this folder; none where they are not supported."""
     if os.name != "posix" or len(os.fsencode(place)) > FOLDER_BYTES_MAX:
         return {}
     return {_ENABLED: "true", _FOLDER: str(place)}
 
 
-def lighten(environ: MutableMapping[str, str], spark_file: str | None, place: Path) -> None:
-    """Has workers started by the script, if they would run this Python and Spark does not come from its archive itself.
+def use_light_workers(environ: MutableMapping[str, str], spark_file: str | None, place: Path) -> None:
+    """Starts workers by the script, if they run this Python and Spark itself was not loaded from its archive.
 
-    spark_file: where the module pyspark was found."""
+    spark_file: of the module pyspark.
+    """
     wanted = environ.get("PYSPARK_PYTHON", sys.executable)
     if os.name != "posix" or wanted != sys.executable or spark_file is None or not Path(spark_file).is_file():
         return
-    environ["PYSPARK_PYTHON"] = environ["PYSPARK_DRIVER_PYTHON"] = str(written(sys.executable, place))
+    environ["PYSPARK_PYTHON"] = environ["PYSPARK_DRIVER_PYTHON"] = str(write_wrapper(sys.executable, place))
 
 
-def written(python: str, place: Path) -> Path:
+def write_wrapper(python: str, place: Path) -> Path:
     script = place / SCRIPT
     script.write_text(_TEXT.format(python=shlex.quote(python)))
     script.chmod(0o700)

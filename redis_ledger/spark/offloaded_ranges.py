@@ -1,11 +1,11 @@
-"""What a task of an offloaded range does: row groups of its files as they are, cut to the range, column by column.
+"""Reads an offloaded range: row groups of its files, cut to the range, column by column.
 
-    file    ┌ group ┬ group ┬ group ┐      only groups that hold some of the range, and of these
-            │       │ ▒▒▒▒▒ │ ▒▒    │      only the columns that the query has: no record becomes a Python object
+    file    ┌ group ┬ group ┬ group ┐      only groups that overlap the range, and of these
+            │       │ ▒▒▒▒▒ │ ▒▒    │      only the columns of the query; no record becomes a Python object
                       ╰ range ╯
 
-Executors open the home of offloaded records themselves.  One that cannot, or finds a file gone because a compacted one
-has taken its place, asks a broker for the rest of the range.
+Executors open the object store themselves.  If one cannot, or a file was replaced by a compacted one, it reads the rest
+of the range from a broker.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("redis_ledger.spark")
 
-# Columns of a file that ours are made of; topic and partition are known, and offset is always read.
+# The file's columns for each of ours; topic and partition are known, and offset is always read.
 _MADE_OF = {"position": "offset", "topic": "offset", "partition": "offset"}
 
 
-def wanted_in(bounds: Bounds) -> Callable[[Segment], bool]:
-    """Whether a segment may hold a record that the filters leave."""
+def segment_filter(bounds: Bounds) -> Callable[[Segment], bool]:
+    """Whether a segment may hold a record that passes the filters."""
     return lambda segment: segment.max_ms >= bounds.from_ms and segment.min_ms < bounds.until_ms
 
 
 def read(schema: pa.Schema, task: Task) -> Iterator[pa.RecordBatch]:
-    """The records of the task, in offset order.  schema: the columns wanted, as pyspark translates them."""
+    """Yields the records of the task, in offset order.  schema: the columns to return, as pyspark translates them."""
     at = task.range.first
     try:
         for batch in _batches(schema.names, task):
             at = batch.column("offset")[-1].as_py() + 1
             kept = _timely(batch, task.bounds)
             if kept.num_rows:
-                yield shaped(schema, task, kept)
+                yield to_schema(schema, task, kept)
     except (OffloadedUnavailable, InvalidRequest) as error:
-        _log.warning("offsets %d to %d of %s come from a broker: %s", at, task.range.end, task.range.partition, error)
+        _log.warning(
+            "reading offsets %d to %d of %s from a broker: %s", at, task.range.end, task.range.partition, error
+        )
         live = task.live_from(at)
         part, fails = live.range.partition, live.fail_on_data_loss
         yield from arrow_batches(schema, part, chunks(live), fail_on_data_loss=fails)
@@ -53,15 +55,15 @@ def read(schema: pa.Schema, task: Task) -> Iterator[pa.RecordBatch]:
 def _batches(names: Sequence[str], task: Task) -> Iterator[pa.RecordBatch]:
     from redis_ledger.offload.segment import open_home, read_groups
 
-    home, wanted = open_home(task.range.home), columns_for(names, task.bounds)
+    home, columns = open_home(task.range.home), columns_for(names, task.bounds)
     for segment in task.range.segments:
-        yield from read_groups(home, segment, task.range.first, task.range.end, wanted)
+        yield from read_groups(home, segment, task.range.first, task.range.end, columns)
 
 
 def columns_for(names: Sequence[str], bounds: Bounds) -> list[str]:
-    """Of the file, for these columns of the query."""
-    looked_at = ["offset", *(["timestamp"] if bounds.looks_at_time else [])]
-    return list(dict.fromkeys([*looked_at, *(_MADE_OF.get(name, name) for name in names)]))
+    """Returns the columns of the file for these columns of the query."""
+    read_up_to = ["offset", *(["timestamp"] if bounds.looks_at_time else [])]
+    return list(dict.fromkeys([*read_up_to, *(_MADE_OF.get(name, name) for name in names)]))
 
 
 def _timely(batch: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
@@ -74,8 +76,8 @@ def _timely(batch: pa.RecordBatch, bounds: Bounds) -> pa.RecordBatch:
     return batch.filter(pc.and_(pc.greater_equal(times, bounds.from_ms), pc.less(times, bounds.until_ms)))
 
 
-def shaped(schema: pa.Schema, task: Task, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of a file as Spark is to have them."""
+def to_schema(schema: pa.Schema, task: Task, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns rows of a file with the schema that Spark expects."""
     import pyarrow as pa
 
     arrays = [_column(field.name, field.type, task, batch) for field in schema]

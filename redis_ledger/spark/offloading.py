@@ -1,11 +1,11 @@
 """Offloads the partitions of a topic.  The caller decides where tasks run.
 
 plan ─→ write (tasks) ─→ verify (tasks) ─→ publish ─→ tidy up
-          │ fails
-          ├ the log start has moved into the plan      it is given up, its files are deleted, and another one is made
-          ├ the plan is not the stored one any more    another run has ended it: plan again
-          ├ the topic is gone                          its files are deleted; raises UnknownTopic
-          └ otherwise                                  raises; the plan waits for the next run
+          │ on an error, depending on the partition's state
+          ├ the log start has moved into the plan      abandons the plan, deletes its files, and plans again
+          ├ another run has ended the plan             plans again
+          ├ the topic was deleted                      deletes the plan's files; raises UnknownTopic
+          └ otherwise                                  raises; the next run resumes the plan
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.errors import OffloadDisabled, OffloadedUnavailable, UnknownPlan, UnknownTopic
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Plan, Segment, folder
-from redis_ledger.spark.manifest_copy import copy_of, keep_copy
-from redis_ledger.spark.orphan_files import left_over, listed
+from redis_ledger.spark.manifest_copy import copy_name, write_copy
+from redis_ledger.spark.orphan_files import find_orphans, list_files
 from redis_ledger.spark.pipelines.progress import Done, Progress, size
 from redis_ledger.spark.read_options import OFFLOAD_DECODED_BYTES, Connection
-from redis_ledger.spark.segment_tasks import Piece, Written, check, write
+from redis_ledger.spark.segment_tasks import SegmentTask, WrittenSegment, check, write
 
-PLANS_MAX = 8  # given up in a row, because the log start moved into each of them
+PLANS_MAX = 8  # abandoned in a row because the log start moved into each of them
 PARTITIONS_AT_ONCE = 16
 
 T = TypeVar("T")
@@ -35,18 +35,20 @@ R = TypeVar("R")
 
 
 class Run(Protocol):
-    """Does the work on every piece, anywhere, and returns what came of it in the order of the pieces.
-    told: what is said of a piece when it is done."""
+    """Runs the work on every piece, anywhere, and returns the results in the order of the pieces.
+
+    report: returns the progress of a finished piece.
+    """
 
     def __call__(
-        self, work: Callable[[T], R], pieces: Sequence[T], told: Callable[[T, R], Done] | None = None
+        self, work: Callable[[T], R], pieces: Sequence[T], report: Callable[[T, R], Done] | None = None
     ) -> list[R]: ...
 
 
-class Wish(NamedTuple):
-    """seal: what is still being written too.  older_than_ms: only what has come so long ago.  orphan_ms: how old a file
-    has to be before it is deleted as an orphan.  skip_too_large: batches that are too large to decode are
-    left out and named; else their partition stops before them.  decoded_bytes_max: of a batch."""
+class OffloadOptions(NamedTuple):
+    """seal: include the active ledger.  older_than_ms: only records that are older.  orphan_ms: minimum age of an
+    orphan file before it is deleted.  skip_too_large: leave out and report batches that are too large to decode; else
+    their partition stops before them.  decoded_bytes_max: of a batch."""
 
     seal: bool = False
     older_than_ms: int = 0
@@ -57,24 +59,29 @@ class Wish(NamedTuple):
 
 
 class Offload:
-    """Of one topic, as it is now."""
+    """Offload of one topic id."""
 
     def __init__(
-        self, client: Client, reached: Connection, topic: str, wish: Wish, run: Run, progress: Progress
+        self, client: Client, reached: Connection, topic: str, options: OffloadOptions, run: Run, progress: Progress
     ) -> None:
-        """Raises UnknownTopic, OffloadDisabled; InvalidRequest or ImportError where the home cannot be opened here."""
+        """Raises UnknownTopic, OffloadDisabled; InvalidRequest or ImportError if the object store cannot be opened
+        here."""
         from redis_ledger.offload.segment import open_home
 
         self._client, self._reached, self._topic = client, reached, topic
-        self._wish, self._run, self._progress = wish, run, progress
-        told = client.offload.describe(topic)
-        if not told.home:
+        self._options, self._run, self._progress = options, run, progress
+        description = client.offload.describe(topic)
+        if not description.home:
             raise OffloadDisabled
-        self._topic_id, self._partitions, self._home = told.topic_id, told.partitions, open_home(told.home)
+        self._topic_id, self._partitions, self._home = (
+            description.topic_id,
+            description.partitions,
+            open_home(description.home),
+        )
         self._over: set[str] = set()  # plans that no run can publish any more
 
     def all(self) -> list[Exception]:
-        """Offloads every partition, and tidies up.  What failed of it, if anything."""
+        """Offloads every partition, and tidies up.  Returns the errors of partitions."""
         with ThreadPoolExecutor(PARTITIONS_AT_ONCE, thread_name_prefix="redis-ledger-offload") as threads:
             done = [threads.submit(self._partition, each) for each in self._partitions]
         failed = []
@@ -89,8 +96,8 @@ class Offload:
         return failed
 
     def _partition(self, now: OffloadedPartition) -> None:
-        """Plan after plan, until there is nothing left to be offloaded."""
-        name, seal, given_up = TopicPartition(self._topic, now.partition), self._wish.seal, 0
+        """Runs one plan after another until there is nothing left to offload."""
+        name, seal, given_up = TopicPartition(self._topic, now.partition), self._options.seal, 0
         left_behind = None if now.plan is None else now.plan.id
         while (plan := self._plan(now.partition, seal)) is not None:
             try:
@@ -102,20 +109,20 @@ class Offload:
                     if now.start_offset <= plan.stretches[0].first or given_up == PLANS_MAX:
                         raise
                     given_up += 1
-                    self._progress.say(f"{name} is planned anew, for its log begins at {now.start_offset} by now")
+                    self._progress.say(f"planning {name} again: the log start has moved to {now.start_offset}")
                     self._give_up(plan, now.partition)
                 self._over.add(plan.id)
                 continue
             self._over.add(plan.id)
-            # What comes while this is at work is for the next run; but a plan that was there before it knows nothing of
-            # what is to be sealed.
+            # Records that arrive during this run are left to the next one.  A plan of an earlier run does not cover
+            # what this run has to seal.
             seal = seal and plan.id == left_behind
             count = done.ledgers_dropped
             dropped = f"{size(done.bytes_dropped)} in {count} ledger{'' if count == 1 else 's'}"
-            self._progress.say(f"{name} is published up to {done.offloaded_offset}, and Redis has dropped {dropped}")
+            self._progress.say(f"{name} is published up to {done.offloaded_offset}; Redis has dropped {dropped}")
 
     def _plan(self, number: int, seal: bool) -> Plan | None:
-        older_ms = self._wish.older_than_ms
+        older_ms = self._options.older_than_ms
         try:
             return self._client.offload.plan(
                 self._topic, number, seal=seal, older_than_ms=older_ms, topic_id=self._topic_id
@@ -124,31 +131,32 @@ class Offload:
             raise self._gone() from error
 
     def _written(self, name: TopicPartition, plan: Plan) -> list[Segment]:
-        """Every file of the plan is there, and verified, when this returns."""
+        """Writes and verifies every file of the plan."""
         reached = self._reached.now()
-        wish, uri = self._wish, self._home.uri
+        options, uri = self._options, self._home.uri
         pieces = [
-            Piece(uri, self._topic_id, name, stretch, reached, wish.skip_too_large, wish.decoded_bytes_max)
+            SegmentTask(uri, self._topic_id, name, stretch, reached, options.skip_too_large, options.decoded_bytes_max)
             for stretch in plan.stretches
         ]
         self._progress.expect(len(pieces))
-        written = self._run(write, pieces, told)
+        written = self._run(write, pieces, progress_of)
         for said in (said for each in written for said in each.skipped):
-            self._progress.say(f"left out, and deleted when the segment is published: {said}")
+            self._progress.say(f"skipped, to be deleted when the segment is published: {said}")
         for segment in (each.segment for each in written):
             if segment.file and self._home.size(segment.file) != segment.bytes:
                 raise OffloadedUnavailable(
-                    f"A task has written {segment.file}, and here {self._home.uri} does not have it: the home of"
-                    " offloaded records has to be one folder or bucket that driver, executors and brokers share."
+                    f"A task wrote {segment.file}, but it is not in {self._home.uri} here: driver, executors and"
+                    " brokers must share one object store."
                 )
-        if self._wish.verify:
-            fresh = [each.segment for each in written if each.segment.file and not each.was_there]
+        if self._options.verify:
+            fresh = [each.segment for each in written if each.segment.file and not each.existed]
             if fresh:
                 self._run(check, [(self._home.uri, segment) for segment in fresh])
         return [each.segment for each in written]
 
     def _after(self, error: Exception, plan: Plan, number: int) -> OffloadedPartition:
-        """How the partition stands after an error.  Raises UnknownTopic when it is gone; its files are then deleted."""
+        """Returns the partition after an error.  If the topic was deleted, deletes the plan's files; raises
+        UnknownTopic."""
         try:
             return self._now()[number]
         except UnknownTopic as gone:
@@ -157,15 +165,15 @@ class Offload:
             raise gone from error
 
     def _give_up(self, plan: Plan, number: int) -> None:
-        """Abandons the plan, then deletes its files: they cannot be published any more."""
+        """Abandons the plan, then deletes its files, which can no longer be published."""
         with contextlib.suppress(UnknownPlan):  # another run has ended it, and its next plan is in effect
             for file in self._client.offload.abandon(self._topic, number, plan):
                 self._home.delete(file)
 
     def _tidy_up(self) -> None:
-        """Writes copies of manifests; deletes forgotten segments and orphan files."""
+        """Writes copies of manifests; deletes removed segments and orphan files."""
         found = [
-            each for partition in self._partitions for each in listed(self._home, self._folder(partition.partition))
+            each for partition in self._partitions for each in list_files(self._home, self._folder(partition.partition))
         ]
         now, forgotten = self._now(), []
         for each in now:
@@ -174,27 +182,26 @@ class Offload:
         if forgotten:
             now = self._now()
         for each in now:
-            copy = copy_of(self._topic, self._topic_id, each.partition)
+            copy = copy_name(self._topic, self._topic_id, each.partition)
             if each.segments or any(there.file == copy for there in found):
-                keep_copy(self._home, self._topic, self._topic_id, each)
+                write_copy(self._home, self._topic, self._topic_id, each)
         named = {segment.file for each in now for segment in each.segments}
         named |= {stretch.file for each in now if each.plan is not None for stretch in each.plan.stretches}
-        before_s = time.time() - self._wish.orphan_ms / 1000
-        orphans = left_over(found, named.union(forgotten), self._over, before_s)
+        before_s = time.time() - self._options.orphan_ms / 1000
+        orphans = find_orphans(found, named.union(forgotten), self._over, before_s)
         for file in (*forgotten, *orphans):
             self._home.delete(file)
         if forgotten or orphans:
             self._progress.say(
-                f"{self._topic}: {len(forgotten)} files below the log start and {len(orphans)} that nothing names are"
-                " deleted"
+                f"{self._topic}: deleted {len(forgotten)} files below the log start and {len(orphans)} orphan files"
             )
 
     def _now(self) -> list[OffloadedPartition]:
-        """How partitions stand.  Raises UnknownTopic when the topic is gone, or another one has its name."""
+        """Returns the partitions.  Raises UnknownTopic if the topic was deleted, even if another one has its name."""
         with contextlib.suppress(UnknownTopic):
-            told = self._client.offload.describe(self._topic)
-            if told.topic_id == self._topic_id:
-                return told.partitions
+            description = self._client.offload.describe(self._topic)
+            if description.topic_id == self._topic_id:
+                return description.partitions
         raise self._gone()
 
     def _folder(self, partition: int) -> str:
@@ -204,7 +211,7 @@ class Offload:
         return UnknownTopic(f"The topic {self._topic} was deleted while it was being offloaded.", topic=self._topic)
 
 
-def told(piece: Piece, written: Written) -> Done:
+def progress_of(piece: SegmentTask, written: WrittenSegment) -> Done:
     segment, stretch = written.segment, piece.stretch
-    what = f"{piece.partition} {stretch.first} to {stretch.end}{' (was there)' if written.was_there else ''}"
+    what = f"{piece.partition} {stretch.first} to {stretch.end}{' (existed)' if written.existed else ''}"
     return Done(what, segment.records, segment.bytes)

@@ -1,11 +1,11 @@
-"""Where a query begins and ends: said once for everything or for each partition, as an offset or as a time.
+"""Starting and ending offsets of a query: for all partitions or for each, as an offset or as a time.
 
-    place                                what it becomes, for a partition that holds 5 to 20
+    option                               result for a partition that holds 5 to 20
     earliest (-2), latest (-1)           5, 20
     {"orders": {"0": 12, "1": -1}}       12 for orders:0, the end for orders:1
-    a time                               the first record that is as late; found by the broker
+    a time                               the first record at or after it, found by the broker
 
-Also the same offsets as they stand in a stream's checkpoint, in the shape that Kafka's connector writes:
+Also the offsets of a stream's checkpoint, in the format of Kafka's connector:
 
     {"orders": {"0": 12, "1": 20}}
 """
@@ -26,8 +26,8 @@ Offsets: TypeAlias = dict[TopicPartition, int]
 
 
 class PartitionEnds(NamedTuple):
-    """A partition as it is now.  end: how far this reader may go, of log_end at most.  bytes_per_offset: on average.
-    offloaded_offset: what lies below it is offloaded."""
+    """Offsets of a partition.  end: the limit for this reader, at most log_end.  bytes_per_offset: on average.
+    offloaded_offset: below it the partition is offloaded."""
 
     start: int
     end: int
@@ -36,8 +36,8 @@ class PartitionEnds(NamedTuple):
     offloaded_offset: int = 0
 
 
-class Place(NamedTuple):
-    """everywhere: for all partitions; else `named`.  is_time: numbers are ms since 1970, not offsets."""
+class OffsetOption(NamedTuple):
+    """everywhere: for all partitions; if None, `named` has each.  is_time: numbers are ms since 1970, not offsets."""
 
     everywhere: int | None
     named: Mapping[TopicPartition, int] = {}
@@ -47,63 +47,64 @@ class Place(NamedTuple):
         return self.named[partition] if self.everywhere is None else self.everywhere
 
 
-def check_named(place: Place, partitions: Iterable[TopicPartition], option: str) -> None:
-    """Raises InvalidRequest unless each partition that is read is named, and no other."""
-    if place.everywhere is not None:
+def check_named(setting: OffsetOption, partitions: Iterable[TopicPartition], option: str) -> None:
+    """Raises InvalidRequest unless exactly the partitions that are read are named."""
+    if setting.everywhere is not None:
         return
     there = set(partitions)
-    if missing := sorted(there - place.named.keys()):
-        raise InvalidRequest(f"{option} does not say where {_listed(missing)} begin or end; name every partition.")
-    if unknown := sorted(place.named.keys() - there):
+    if missing := sorted(there - setting.named.keys()):
+        raise InvalidRequest(f"{option} does not name {_listed(missing)}; name every partition.")
+    if unknown := sorted(setting.named.keys() - there):
         raise InvalidRequest(f"{option} names {_listed(unknown)}, which this query does not read.")
 
 
-def resolved(
-    place: Place, standings: Mapping[TopicPartition, PartitionEnds], found: Mapping[TopicPartition, int | None]
+def resolve_offsets(
+    setting: OffsetOption,
+    partition_ends: Mapping[TopicPartition, PartitionEnds],
+    found: Mapping[TopicPartition, int | None],
 ) -> Offsets:
-    """The offset in each partition.  found: what the broker answered for a time; None, and the end, if nothing is as
-    late."""
+    """Returns the offset in each partition.  found: the broker's result for a time; None means the end."""
     offsets = {}
-    for partition, standing in standings.items():
-        if place.is_time:
+    for partition, current in partition_ends.items():
+        if setting.is_time:
             offset = found[partition]
-            offsets[partition] = standing.end if offset is None else min(offset, standing.end)
+            offsets[partition] = current.end if offset is None else min(offset, current.end)
         else:
-            wanted = place.at(partition)
-            offsets[partition] = {EARLIEST: standing.start, LATEST: standing.end}.get(wanted, wanted)
+            offset = setting.at(partition)
+            offsets[partition] = {EARLIEST: current.start, LATEST: current.end}.get(offset, offset)
     return offsets
 
 
-def check_found(place: Place, found: Mapping[TopicPartition, int | None], option: str) -> None:
-    """Raises InvalidRequest for a time after which there is nothing."""
+def check_found(setting: OffsetOption, found: Mapping[TopicPartition, int | None], option: str) -> None:
+    """Raises InvalidRequest for a time with no record at or after it."""
     if nowhere := sorted(partition for partition, offset in found.items() if offset is None):
         raise InvalidRequest(
-            f"{option}: {_listed(nowhere)} hold no record as late as {place.at(nowhere[0])}; choose an earlier time, or"
-            " startingOffsetsByTimestampStrategy=latest to begin at the end there."
+            f"{option}: {_listed(nowhere)} have no record at or after {setting.at(nowhere[0])}; choose an earlier time,"
+            " or set startingOffsetsByTimestampStrategy=latest to start at the end there."
         )
 
 
-def offsets_of(name: str, text: str) -> Offsets:
-    """{"orders": {"0": 12}} with -2 for the earliest and -1 for the latest.  Raises InvalidRequest."""
+def parse_offsets(name: str, text: str) -> Offsets:
+    """Parses {"orders": {"0": 12}} with -2 for the earliest and -1 for the latest.  Raises InvalidRequest."""
     return _read(name, text, lambda number: number >= EARLIEST, "an offset from 0 on, -1 (latest) or -2 (earliest)")
 
 
-def times_of(name: str, text: str) -> Offsets:
-    """{"orders": {"0": 1763720931000}}.  Raises InvalidRequest."""
+def parse_times(name: str, text: str) -> Offsets:
+    """Parses {"orders": {"0": 1763720931000}}.  Raises InvalidRequest."""
     return _read(name, text, lambda number: number >= 0, "a time in milliseconds since 1970")
 
 
 def _read(name: str, text: str, is_good: Callable[[int], bool], what: str) -> Offsets:
-    like = f'it looks like {{"orders": {{"0": 12, "1": 40}}}}, each number {what}'
+    like = f'expected {{"orders": {{"0": 12, "1": 40}}}}, each number {what}'
     try:
         read = msgspec.json.decode(text, type=dict[str, dict[str, int]])
     except msgspec.MsgspecError as error:
-        raise InvalidRequest(f"{name} cannot be read ({error}); {like}.") from None
+        raise InvalidRequest(f"{name} is invalid ({error}); {like}.") from None
     offsets: Offsets = {}
     for topic, partitions in read.items():
         for number, place in partitions.items():
             if not number.isascii() or not number.isdigit() or len(number) > 9 or not is_good(place):
-                raise InvalidRequest(f"{name}: {topic}, {number!r}: {place} does not do; {like}.")
+                raise InvalidRequest(f"{name}: {topic}, {number!r}: {place} is not valid; {like}.")
             offsets[TopicPartition(topic, int(number))] = place
     if not offsets:
         raise InvalidRequest(f"{name} names no partition; {like}.")
@@ -117,7 +118,7 @@ def to_checkpoint(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, 
     return kept
 
 
-def of_checkpoint(kept: Mapping[str, Any]) -> Offsets:
+def from_checkpoint(kept: Mapping[str, Any]) -> Offsets:
     return {
         TopicPartition(topic, int(number)): offset
         for topic, partitions in kept.items()

@@ -1,10 +1,10 @@
-"""Orphan files in the object store: a killed run leaves them, a later one deletes them.
+"""Orphan files in the object store: a killed run leaves them, and a later run deletes them.
 
-    _tmp-3f9c…-<stretch>-<plan>      an attempt that died, or was overtaken
-    <stretch>-<plan>.parquet         of a plan that was given up, or a segment that was forgotten or compacted
+    _tmp-3f9c…-<stretch>-<plan>      of an attempt that died, or lost against another one
+    <stretch>-<plan>.parquet         of an abandoned plan, or of a segment that was removed or compacted
 
-One that the manifest or the stored plan names stays.  Others may be what somebody is just writing, to be named soon: so
-they go when they are old, or at once when they are of a plan that is known to be over.
+Files that the manifest or the stored plan names are kept.  Another run may be writing the others, so they are deleted
+when they are old, or at once if their plan is known to have ended.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from redis_ledger.offload.object_store import UNFINISHED, ObjectStore
 SUFFIX = ".parquet"
 
 
-class Listed(NamedTuple):
-    """file: relative to the home.  changed_s: when, since 1970."""
+class ListedFile(NamedTuple):
+    """file: relative to the object store.  changed_s: last modification, since 1970."""
 
     file: str
     changed_s: float
@@ -39,30 +39,32 @@ class Listed(NamedTuple):
         return self.name.removesuffix(SUFFIX).endswith(f"-{plan}")
 
 
-def listed(home: ObjectStore, folder: str) -> list[Listed]:
-    """The files in a folder; none where it is not there."""
+def list_files(home: ObjectStore, folder: str) -> list[ListedFile]:
+    """Returns the files in a folder; none if it does not exist."""
     from pyarrow.fs import FileSelector, FileType
 
     found = home.fs.get_file_info(FileSelector(home.path(folder.rstrip("/")), allow_not_found=True))
     return [
-        Listed(each.path.removeprefix(f"{home.base}/"), each.mtime_ns / 1e9)
+        ListedFile(each.path.removeprefix(f"{home.base}/"), each.mtime_ns / 1e9)
         for each in found
         if each.type == FileType.File
     ]
 
 
-def left_over(found: Iterable[Listed], named: Collection[str], over: Collection[str], before_s: float) -> list[str]:
-    """Those to be deleted.
+def find_orphans(
+    found: Iterable[ListedFile], named: Collection[str], ended_plans: Collection[str], before_s: float
+) -> list[str]:
+    """Returns the files to delete.
 
-    found      must have been listed before `named` was read, else what came in between is taken for a leftover
-    named      by the manifest, and by the plan that is stored
-    over       ids of plans that are published or given up
-    before_s   a file that was changed before this is old
+    found      must be listed before `named` is read; else a file that is named in between counts as an orphan
+    named      by the manifest and the stored plan
+    ended_plans       ids of plans that were published or abandoned
+    before_s   a file that was last changed before this is old
     """
     return [
         each.file
         for each in found
         if each.is_ours
         and each.file not in named
-        and (each.changed_s < before_s or any(each.is_of(plan) for plan in over))
+        and (each.changed_s < before_s or any(each.is_of(plan) for plan in ended_plans))
     ]

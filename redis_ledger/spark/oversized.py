@@ -1,10 +1,10 @@
-"""Batches over the limits of decoding: the task fails, or goes on without them.
+"""Batches over the limits of decoding: the task fails, or continues without them.
 
-    chunks ── together ──▶ made                        the common case
+    chunks ── together ──▶ result                      the common case
               │ TooLargeToDecode
-              └─ one by one ──▶ made, made, ✗, made    ✗ the oversized batch: an error (failOnDataLoss), or a warning
+              └─ one by one ──▶ result, result, ✗      ✗ the oversized batch: an error (failOnDataLoss), or a warning
 
-Other readers of the topic are not affected: a batch over the limits is stored and fetched as it is.
+Other readers of the topic are not affected: a batch over the limits is stored and fetched unchanged.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Advice = Callable[[TooLargeToDecode], str]
 def reader_advice(error: TooLargeToDecode) -> str:
     option = DECODING[error.facts["setting"]]
     return (
-        f"Raise the option {option} above {error.facts['limit']}, or set failOnDataLoss to false to go on without this"
-        " batch."
+        f"Raise the option {option} above {error.facts['limit']}, or set failOnDataLoss to false to continue without"
+        " this batch."
     )
 
 
-class Oversized(NamedTuple):
-    """What a task does with such batches of its partition.
+class OversizedBatches(NamedTuple):
+    """Handles such batches of a task's partition.
 
-    passed_over  gets a line for each batch that is left out
-    advice       what to do about it, for the message of the error
+    passed_over  receives one line for each batch that is skipped
+    advice       returns the remedy for the error message
     """
 
     partition: TopicPartition
@@ -44,9 +44,9 @@ class Oversized(NamedTuple):
     passed_over: list[str] | None = None
     advice: Advice = reader_advice
 
-    def made(self, chunks: Sequence[Chunk], make: Callable[[Sequence[Chunk]], T]) -> Iterator[T]:
-        """make of all chunks; or of each alone where it raises TooLargeToDecode.  Raises that with what to do about it,
-        unless losses are to be passed over."""
+    def convert(self, chunks: Sequence[Chunk], make: Callable[[Sequence[Chunk]], T]) -> Iterator[T]:
+        """Yields the result of `make` for all chunks; for each chunk alone if that raises TooLargeToDecode.  Raises
+        TooLargeToDecode with advice, unless losses are allowed."""
         try:
             made = make(chunks)
         except TooLargeToDecode as error:
@@ -57,7 +57,7 @@ class Oversized(NamedTuple):
             yield made
             return
         for chunk in chunks:
-            yield from self.made([chunk], make)
+            yield from self.convert([chunk], make)
 
     def _refuse(self, chunk: Chunk, error: TooLargeToDecode) -> None:
         header = chunk.header
@@ -66,6 +66,6 @@ class Oversized(NamedTuple):
             raise TooLargeToDecode(
                 f"{said} is too large to decode. {error.detail} {self.advice(error)}", **error.facts
             ) from None
-        _log.warning("records are passed over: %s is too large to decode. %s", said, error.detail)
+        _log.warning("skipping records: %s is too large to decode. %s", said, error.detail)
         if self.passed_over is not None:
             self.passed_over.append(f"{said} is too large to decode. {error.detail}")

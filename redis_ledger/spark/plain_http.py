@@ -1,7 +1,7 @@
-"""The network under the SDK for large bodies: Python's own HTTP client in place of httpx's.
+"""HTTP transport of the SDK for large bodies: Python's own HTTP client in place of httpx's.
 
-httpx hands a body on in small pieces, each a Python object; reading a gigabyte through it costs a second of CPU, and a
-third of that this way.  Retries, brokers in turn and errors stay the SDK's: this only carries one request.
+httpx passes a body on in small pieces, each a Python object; a gigabyte takes a second of CPU, and a third of that this
+way.  The SDK keeps retries, failover between brokers and errors; this transport carries one request.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ Address: TypeAlias = tuple[str, str, int | None]
 
 
 class PlainHttp(httpx.BaseTransport):
-    """Connections that are idle wait for the next request to the same broker; for any number of threads.
-    trusted: what https is checked with; None: the public authorities."""
+    """Keeps idle connections for the next request to the same broker.  Thread-safe.
+
+    trusted: verifies https; None: the public certificate authorities.
+    """
 
     def __init__(self, trusted: ssl.SSLContext | None = None) -> None:
         self._trusted = trusted
@@ -49,7 +51,7 @@ class PlainHttp(httpx.BaseTransport):
             raise
         if self._is_closed:
             link.close()
-        elif link.sock is not None:  # the broker may have asked to close it
+        elif link.sock is not None:  # the broker may have requested to close it
             self._idle[address].append(link)
         return response
 
@@ -58,8 +60,8 @@ class PlainHttp(httpx.BaseTransport):
         with contextlib.suppress(IndexError):
             while True:
                 link = idle.pop()
-                # One that the broker has closed meanwhile has an end to be read.  Sent on it, a request would be lost,
-                # and nobody could say whether it had been carried out.
+                # A connection that the broker has closed is readable.  A request sent on it would be lost, and it would
+                # be unknown whether it was executed.
                 if link.sock is not None and not select.select([link.sock], [], [], 0)[0]:
                     return link
                 link.close()
@@ -67,7 +69,9 @@ class PlainHttp(httpx.BaseTransport):
         if scheme == "http":
             return http.client.HTTPConnection(host, port, timeout=connect_s)
         if self._trusted is None:
-            self._trusted = ssl.create_default_context()  # once: to load the public ones takes longer than a request
+            self._trusted = (
+                ssl.create_default_context()
+            )  # once: loading the public authorities takes longer than a request
         return http.client.HTTPSConnection(host, port, timeout=connect_s, context=self._trusted)
 
     def close(self) -> None:
@@ -91,7 +95,7 @@ def _exchange(link: http.client.HTTPConnection, request: httpx.Request) -> httpx
     try:
         link.putrequest(request.method, request.url.raw_path.decode(), skip_host=True, skip_accept_encoding=True)
         for name, value in request.headers.items():
-            if name != "accept-encoding":  # nothing here unpacks
+            if name != "accept-encoding":  # the body is not decompressed here
                 link.putheader(name, value)
         link.endheaders(request.read() or None)
         answer = link.getresponse()
@@ -106,8 +110,8 @@ _open: dict[Connection, Transport] = {}
 
 
 def transport(connection: Connection) -> Transport:
-    """One for each connection and process: Spark's workers live longer than a task.  A token that its file holds may
-    change from one task to the next, and the connection stays."""
+    """One transport for each connection and process: Spark's workers outlive a task.  A new token from the token file
+    does not replace the transport."""
     key = connection if connection.token_file is None else replace(connection, token=None)
     found = _open.get(key)
     if found is None:

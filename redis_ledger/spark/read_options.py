@@ -1,11 +1,11 @@
-"""What a user may say: every option by name in any case, each read into one typed value, or refused in one sentence.
+"""Options of the data source: parses each into a typed value, or raises an error of one sentence.
 
     {"BOOTSTRAP": "http://b1:8080,http://b2:8080", "subscribe": "orders", "startingoffsets": "earliest"}
-      ─→ given      known names in our spelling; Kafka's names stand for ours; the rest is refused
-      ─→ Reading    what reading needs
+      ─→ normalized  option names in our spelling, in any case; Kafka's names are aliases; others are refused
+      ─→ ReadOptions    options of a read
 
-Names and meanings are those of Spark's Kafka connector where it has them, so that a job ports by its format and
-bootstrap.
+Names and meanings are those of Spark's Kafka connector where it has them, so that a job is ported by changing format
+and bootstrap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.client import bearer, trust
 from redis_ledger.client.models import Isolation
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.records.budget import DEFAULT, Limits
-from redis_ledger.spark.offset_options import EARLIEST, LATEST, Place, offsets_of, times_of
+from redis_ledger.spark.offset_options import EARLIEST, LATEST, OffsetOption, parse_offsets, parse_times
 
 Mode: TypeAlias = Literal["batch", "stream"]
 
@@ -47,14 +47,14 @@ ALIASES = {
 TIMEOUT_MS = 60_000
 FETCH_BYTES, FETCH_BYTES_MAX = 4 << 20, 64 << 20
 TASK_BYTES = 64 << 20
-DECODED_MAX = (1 << 31) - 1  # an Arrow array of bytes holds no more
-OFFLOAD_DECODED_BYTES = 1 << 30  # of one batch that `offload` decodes, in slices
+DECODED_MAX = (1 << 31) - 1  # limit of an Arrow binary array
+OFFLOAD_DECODED_BYTES = 1 << 30  # limit of one batch that `offload` decodes, in slices
 
 
 @dataclass(frozen=True)
 class Connection:
-    """token: sent as a bearer; it is not shown.  Of a token_file, what that held when it was read.  authorities: what
-    ca_file holds, for executors need not have the file."""
+    """Connection to the brokers.  token: a bearer token, never logged; with token_file, its content when it was read.
+    authorities: the content of ca_file, which executors may not have."""
 
     urls: tuple[str, ...]
     token: str | None = field(repr=False)
@@ -64,30 +64,30 @@ class Connection:
     authorities: str | None = field(default=None, repr=False)
 
     def from_broker(self, number: int) -> Connection:
-        """The same, but asking another broker first: so that many readers spread over all of them."""
+        """Returns the same connection with another broker first, to spread readers over brokers."""
         first = number % len(self.urls)
         return replace(self, urls=self.urls[first:] + self.urls[:first])
 
     def now(self) -> Connection:
-        """With what its token file holds by now, where there is one: a driver that runs for long hands that on."""
+        """Returns the connection with the current content of its token file, for drivers that run for long."""
         if self.token_file is None:
             return self
-        with contextlib.suppress(InvalidRequest):  # half written: then the one before may still count
+        with contextlib.suppress(InvalidRequest):  # half written: the previous token may still be valid
             return replace(self, token=bearer.read(self.token_file))
         return self
 
 
 @dataclass(frozen=True)
-class Reading:
-    """topics: by name, or those that `pattern` matches as a whole.  tasks_min, task_bytes: how a batch is cut.
+class ReadOptions:
+    """topics: by name, or those that `pattern` matches as a whole.  tasks_min, task_bytes: how a batch is split.
     offsets_max, bytes_max: of one batch of a stream.  limits: of one record batch that a task decodes."""
 
     connection: Connection
     topics: tuple[str, ...]
     pattern: str | None
     isolation: Isolation
-    start: Place
-    end: Place
+    start: OffsetOption
+    end: OffsetOption
     latest_if_no_match: bool
     offsets_max: int | None
     bytes_max: int | None
@@ -100,14 +100,14 @@ class Reading:
     include_position: bool
 
 
-def reading(options: Mapping[str, str], mode: Mode | None = None) -> Reading:
-    """Raises InvalidRequest for what cannot be understood, or means nothing in this mode; None: it is not known yet."""
-    texts = given(options, READING)
+def parse_read_options(options: Mapping[str, str], mode: Mode | None = None) -> ReadOptions:
+    """Raises InvalidRequest for an invalid option, or one of another mode.  mode None: not known yet."""
+    texts = normalized(options, READING)
     for name, only in ONLY.items():
         if name in texts and mode is not None and only != mode:
-            raise InvalidRequest(f"{name} is for {_IN_WORDS[only]} and this is {_IN_WORDS[mode]}; leave it out.")
+            raise InvalidRequest(f"{name} applies to {_IN_WORDS[only]} and this is {_IN_WORDS[mode]}; remove it.")
     topics, pattern = _topics(texts)
-    return Reading(
+    return ReadOptions(
         connection=connection(texts),
         topics=topics,
         pattern=pattern,
@@ -131,8 +131,8 @@ def reading(options: Mapping[str, str], mode: Mode | None = None) -> Reading:
 _IN_WORDS = {"batch": "batch queries", "stream": "streams"}
 
 
-def given(options: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
-    """Texts by our own spelling of their names.  Raises InvalidRequest for a name that is not known, or there twice."""
+def normalized(options: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """Returns the values by our spelling of the names.  Raises InvalidRequest for an unknown or duplicate name."""
     ours = {name.lower(): name for name in known}
     ours |= {alias: name for alias, name in ALIASES.items() if name in known}
     texts: dict[str, str] = {}
@@ -141,7 +141,7 @@ def given(options: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
         if name is None:
             raise InvalidRequest(_unknown(spelled, ours))
         if name in texts:
-            raise InvalidRequest(f"{name} is given twice, once as {spelled}; give it once.")
+            raise InvalidRequest(f"{name} is given twice, once as {spelled}; remove one of them.")
         texts[name] = str(text).strip()
     return texts
 
@@ -149,27 +149,27 @@ def given(options: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
 def _unknown(spelled: str, ours: Mapping[str, str]) -> str:
     lower = spelled.lower()
     if lower == "kafka.bootstrap.servers":
-        return f"{spelled} names a Kafka port; this source speaks HTTP: set bootstrap to http://host:8080."
+        return f"{spelled} is an option for Kafka ports; this source uses HTTP: set bootstrap to http://host:8080."
     if lower.startswith("kafka."):
-        return f"{spelled} is a setting of Kafka's client, which is not used here; leave it out."
+        return f"{spelled} is a setting of Kafka's client, which is not used here; remove it."
     near = difflib.get_close_matches(lower, ours, n=1, cutoff=0.7)
-    hint = f"do you mean {ours[near[0]]}?" if near else f"known are {', '.join(sorted(set(ours.values())))}."
+    hint = f"did you mean {ours[near[0]]}?" if near else f"the options are {', '.join(sorted(set(ours.values())))}."
     return f"There is no option {spelled}; {hint}"
 
 
 def connection(texts: Mapping[str, str]) -> Connection:
     if not texts.get("bootstrap"):
-        raise InvalidRequest("bootstrap is missing: one or more addresses of brokers, as in http://127.0.0.1:8080.")
+        raise InvalidRequest("bootstrap is missing: give one or more broker addresses, such as http://127.0.0.1:8080.")
     urls = tuple(url.strip().rstrip("/") for url in texts["bootstrap"].split(",") if url.strip())
     for url in urls:
         if "@" in url:
-            raise InvalidRequest("bootstrap: an address has no user or password in it; give a token instead.")
+            raise InvalidRequest("bootstrap: an address must not contain a user or password; use the option token.")
         if re.fullmatch(r"https?://[^/\s?#]+", url) is None:
-            raise InvalidRequest(f"bootstrap: {url!r} is not the address of a broker, as in http://127.0.0.1:8080.")
+            raise InvalidRequest(f"bootstrap: {url!r} is not a broker address, such as http://127.0.0.1:8080.")
     if texts.get("token") == "":
-        raise InvalidRequest("token is empty; leave it out where brokers ask for none.")
+        raise InvalidRequest("token is empty; remove it if brokers need none.")
     if "token" in texts and "tokenFile" in texts:
-        raise InvalidRequest("token and tokenFile say the same thing; give one of them.")
+        raise InvalidRequest("token and tokenFile exclude each other; give one of them.")
     token, token_file = bearer.given(texts.get("token"), texts.get("tokenFile"))
     ca_file = texts.get("caFile")
     return Connection(
@@ -185,7 +185,7 @@ def connection(texts: Mapping[str, str]) -> Connection:
 def _topics(texts: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
     named, pattern = texts.get("topics"), texts.get("topicsPattern")
     if (named is None) == (pattern is None):
-        raise InvalidRequest("Say which topics: either topics=a,b or topicsPattern=a.*, and not both.")
+        raise InvalidRequest("Give either topics=a,b or topicsPattern=a.*, and not both.")
     if pattern is not None:
         try:
             re.compile(pattern)
@@ -209,40 +209,44 @@ def _isolation(texts: Mapping[str, str]) -> Isolation:
     return "read_committed" if found == "read_committed" else "read_uncommitted"
 
 
-def _start(texts: Mapping[str, str], mode: Mode | None) -> Place:
-    place = _place(texts, STARTS, EARLIEST if mode == "batch" else LATEST)
-    if mode == "batch" and not place.is_time and LATEST in (place.everywhere, *place.named.values()):
-        raise InvalidRequest("startingOffsets: a batch that begins at the latest offset would be empty; begin earlier.")
-    return place
+def _start(texts: Mapping[str, str], mode: Mode | None) -> OffsetOption:
+    option = _offset_option(texts, STARTS, EARLIEST if mode == "batch" else LATEST)
+    if mode == "batch" and not option.is_time and LATEST in (option.everywhere, *option.named.values()):
+        raise InvalidRequest("startingOffsets: a batch that starts at the latest offset is empty; start earlier.")
+    return option
 
 
-def _end(texts: Mapping[str, str]) -> Place:
-    place = _place(texts, ENDS, LATEST)
-    if not place.is_time and EARLIEST in (place.everywhere, *place.named.values()):
-        raise InvalidRequest("endingOffsets: a batch that ends at the earliest offset would be empty; end later.")
-    return place
+def _end(texts: Mapping[str, str]) -> OffsetOption:
+    option = _offset_option(texts, ENDS, LATEST)
+    if not option.is_time and EARLIEST in (option.everywhere, *option.named.values()):
+        raise InvalidRequest("endingOffsets: a batch that ends at the earliest offset is empty; end later.")
+    return option
 
 
-def _place(texts: Mapping[str, str], names: tuple[str, str, str], otherwise: int) -> Place:
+def _offset_option(texts: Mapping[str, str], names: tuple[str, str, str], otherwise: int) -> OffsetOption:
     said = [name for name in names if name in texts]
     if len(said) > 1:
-        raise InvalidRequest(f"{' and '.join(said)} say the same thing; give one of them.")
+        raise InvalidRequest(f"{' and '.join(said)} exclude each other; give one of them.")
     if not said:
-        return Place(otherwise)
+        return OffsetOption(otherwise)
     (name,) = said
     text = texts[name]
     if name == names[0]:
         words = {"earliest": EARLIEST, "latest": LATEST}
-        return Place(words[text.lower()]) if text.lower() in words else Place(None, offsets_of(name, text))
+        return (
+            OffsetOption(words[text.lower()])
+            if text.lower() in words
+            else OffsetOption(None, parse_offsets(name, text))
+        )
     if name == names[1]:
-        return Place(_number(name, text, 0), is_time=True)
-    return Place(None, times_of(name, text), is_time=True)
+        return OffsetOption(_number(name, text, 0), is_time=True)
+    return OffsetOption(None, parse_times(name, text), is_time=True)
 
 
 def one_of(texts: Mapping[str, str], name: str, choices: Collection[str], otherwise: str) -> str:
     text = texts.get(name, otherwise).lower()
     if text not in choices:
-        raise InvalidRequest(f"{name} is {texts[name]!r}; it can be {' or '.join(choices)}.")
+        raise InvalidRequest(f"{name} is {texts[name]!r}; expected {' or '.join(choices)}.")
     return text
 
 
@@ -251,16 +255,16 @@ def switch(texts: Mapping[str, str], name: str, otherwise: bool) -> bool:
 
 
 def count(texts: Mapping[str, str], name: str, *, most: int | None = None) -> int | None:
-    """A number from 1 on; None when it was not given."""
+    """A number from 1; None if it was not given."""
     if name not in texts:
         return None
     number = _number(name, texts[name], 1)
     if most is not None and number > most:
-        raise InvalidRequest(f"{name} is {number}; it can be {most} at most.")
+        raise InvalidRequest(f"{name} is {number}; the maximum is {most}.")
     return number
 
 
 def _number(name: str, text: str, least: int) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
-        raise InvalidRequest(f"{name} is {text!r}; it is a whole number from {least} on.")
+        raise InvalidRequest(f"{name} is {text!r}; expected a whole number of at least {least}.")
     return int(text)

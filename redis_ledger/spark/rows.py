@@ -1,10 +1,10 @@
-"""Records as Arrow batches: the columns of Spark's Kafka connector, and two of ours.
+"""Converts records to Arrow batches: the columns of Spark's Kafka connector, and two of ours.
 
     key  value  topic  partition  offset  timestamp  timestampType       always
     headers                                                              includeHeaders
     position  transaction                                                includePosition: "2:1045", "3-3821" or null
 
-A user's own schema may name fewer of them; only those are made.
+A user's own schema may name fewer columns; only those are built.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.ids import TopicPartition, TxnId
 from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader
 from redis_ledger.spark.fetch import Chunk
 from redis_ledger.spark.field_arrays import SLICE_BYTES, Body, Fields, fields, slices, unpacked
-from redis_ledger.spark.oversized import Advice, Oversized, reader_advice
+from redis_ledger.spark.oversized import Advice, OversizedBatches, reader_advice
 
 TYPES = {
     "key": "binary",
@@ -36,12 +36,12 @@ TYPES = {
     "transaction": "string",
 }
 ALWAYS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-# Of one Arrow batch, in records and in bytes of them.
+# Limits of one Arrow batch: records, and their bytes.
 ROWS_MAX, BYTES_MAX = 10_000, 1 << 20
 
 
 def columns(*, include_headers: bool, include_position: bool) -> str:
-    """The schema, as Spark reads it."""
+    """Returns the schema, in Spark's syntax."""
     names = (
         *ALWAYS,
         *(("headers",) if include_headers else ()),
@@ -51,15 +51,15 @@ def columns(*, include_headers: bool, include_position: bool) -> str:
 
 
 def check_columns(types: dict[str, str]) -> None:
-    """types: those of the user's schema, as Spark writes them.  Raises InvalidRequest for a column we cannot make."""
+    """types: of the user's schema, in Spark's syntax.  Raises InvalidRequest for an unknown column or type."""
     for name, kind in types.items():
         if TYPES.get(name) != kind:
             known = ", ".join(f"{ours} {type_}" for ours, type_ in TYPES.items())
-            raise InvalidRequest(f"The schema has {name} {kind}, which is not a column of this source: {known}.")
+            raise InvalidRequest(f"The schema has {name} {kind}, which is not a column of this source; it has {known}.")
 
 
-class Gathered(NamedTuple):
-    """Chunks that make one Arrow batch, and what they hold."""
+class ChunkGroup(NamedTuple):
+    """Chunks that form one Arrow batch, and their decoded fields."""
 
     partition: TopicPartition
     chunks: list[Chunk]
@@ -70,26 +70,26 @@ class Gathered(NamedTuple):
         return len(self.fields.offset)
 
 
-def gathered(partition: TopicPartition, bodies: Iterable[Body]) -> Iterator[Gathered]:
-    """Small record batches together, large ones one by one."""
+def group_chunks(partition: TopicPartition, bodies: Iterable[Body]) -> Iterator[ChunkGroup]:
+    """Groups small record batches; large ones stay alone."""
     held: list[Body] = []
     rows = size = 0
     for body in bodies:
         if body.size > SLICE_BYTES and held:
-            yield _gathered(partition, held)
+            yield _chunk_group(partition, held)
             held, rows, size = [], 0, 0
         held.append(body)
         rows += body.chunk.header.count
         size += body.size
         if rows >= ROWS_MAX or size >= BYTES_MAX:
-            yield _gathered(partition, held)
+            yield _chunk_group(partition, held)
             held, rows, size = [], 0, 0
     if held:
-        yield _gathered(partition, held)
+        yield _chunk_group(partition, held)
 
 
-def _gathered(partition: TopicPartition, held: list[Body]) -> Gathered:
-    return Gathered(partition, [body.chunk for body in held], fields(held))
+def _chunk_group(partition: TopicPartition, held: list[Body]) -> ChunkGroup:
+    return ChunkGroup(partition, [body.chunk for body in held], fields(held))
 
 
 def arrow_batches(
@@ -101,37 +101,42 @@ def arrow_batches(
     passed_over: list[str] | None = None,
     advice: Advice = reader_advice,
 ) -> Iterator[pa.RecordBatch]:
-    """schema: the columns wanted, as pyspark translates them.  Raises TooLargeToDecode for a batch over its limits,
-    unless losses are to be passed over; passed_over then gets what is said of each.  advice: for its message."""
-    oversized = Oversized(partition, fail_on_data_loss, passed_over, advice)
-    bodies = (body for chunk in chunks for part in oversized.made([chunk], _bodies) for body in part)
-    for part in gathered(partition, bodies):
+    """Yields Arrow batches.
+
+    schema       the columns to return, as pyspark translates them
+    passed_over  receives a line for each batch that is skipped
+    advice       returns the remedy for an error message
+    Raises TooLargeToDecode for a batch over its limits, unless losses are allowed.
+    """
+    oversized = OversizedBatches(partition, fail_on_data_loss, passed_over, advice)
+    bodies = (body for chunk in chunks for part in oversized.convert([chunk], _bodies) for body in part)
+    for part in group_chunks(partition, bodies):
         if part.rows:
-            # Headers are counted only here, and for a query that has their column.
-            yield from oversized.made(part.chunks, partial(_arrow_batch, schema, part))
+            # Headers are counted only here, for a query that has their column.
+            yield from oversized.convert(part.chunks, partial(_arrow_batch, schema, part))
 
 
 def _bodies(chunks: Sequence[Chunk]) -> list[Body]:
-    """Of one chunk: its records, in slices if they are large."""
+    """Returns the records of one chunk, in slices if they are large."""
     body = unpacked(chunks[0])
     return slices(body) if body.size > SLICE_BYTES else [body]
 
 
-def _arrow_batch(schema: pa.Schema, whole: Gathered, chunks: Sequence[Chunk]) -> pa.RecordBatch:
-    """chunks: those of whole, or one of them."""
-    part = whole if chunks is whole.chunks else _gathered(whole.partition, [unpacked(chunk) for chunk in chunks])
+def _arrow_batch(schema: pa.Schema, whole: ChunkGroup, chunks: Sequence[Chunk]) -> pa.RecordBatch:
+    """chunks: those of `whole`, or one of them."""
+    part = whole if chunks is whole.chunks else _chunk_group(whole.partition, [unpacked(chunk) for chunk in chunks])
     return pa.RecordBatch.from_arrays([_MAKE[field.name](part, field.type) for field in schema], schema=schema)
 
 
-def _constant(value_of: Callable[[TopicPartition], str | int]) -> Callable[[Gathered, Any], pa.Array]:
-    def make(part: Gathered, kind: pa.DataType) -> pa.Array:
+def _constant(value_of: Callable[[TopicPartition], str | int]) -> Callable[[ChunkGroup, Any], pa.Array]:
+    def make(part: ChunkGroup, kind: pa.DataType) -> pa.Array:
         return pa.repeat(pa.scalar(value_of(part.partition), kind), part.rows)
 
     return make
 
 
-def _of_batch(value_of: Callable[[BatchHeader], Any]) -> Callable[[Gathered, Any], pa.Array]:
-    def make(part: Gathered, kind: pa.DataType) -> pa.Array:
+def _of_batch(value_of: Callable[[BatchHeader], Any]) -> Callable[[ChunkGroup, Any], pa.Array]:
+    def make(part: ChunkGroup, kind: pa.DataType) -> pa.Array:
         values = [value_of(chunk.header) for chunk in part.chunks]
         if len(set(values)) == 1:
             return pa.repeat(pa.scalar(values[0], kind), part.rows)
@@ -140,12 +145,12 @@ def _of_batch(value_of: Callable[[BatchHeader], Any]) -> Callable[[Gathered, Any
     return make
 
 
-def _timestamps(part: Gathered, kind: pa.DataType) -> pa.Array:
+def _timestamps(part: ChunkGroup, kind: pa.DataType) -> pa.Array:
     return pa.array(part.fields.timestamp_ms).cast(pa.timestamp("ms", kind.tz)).cast(kind)
 
 
-def _headers(part: Gathered, kind: pa.DataType) -> pa.Array:
-    """Null where a record has none, as Kafka's connector has it."""
+def _headers(part: ChunkGroup, kind: pa.DataType) -> pa.Array:
+    """Null if a record has no header, as in Kafka's connector."""
     if not part.fields.headers.any():
         return pa.nulls(part.rows, kind)
     return part.fields.header_lists(part.chunks[0].limits).cast(kind)
@@ -161,7 +166,7 @@ def transaction_of(header: BatchHeader) -> str | None:
     return str(TxnId.of_producer(header.producer_id)) if header.is_transactional else None
 
 
-_MAKE: dict[str, Callable[[Gathered, Any], Any]] = {
+_MAKE: dict[str, Callable[[ChunkGroup, Any], Any]] = {
     "key": lambda part, kind: part.fields.keys().cast(kind),
     "value": lambda part, kind: part.fields.values().cast(kind),
     "topic": _constant(lambda partition: partition.topic),
@@ -172,7 +177,7 @@ _MAKE: dict[str, Callable[[Gathered, Any], Any]] = {
     "headers": _headers,
     "position": lambda part, kind: positions(part.partition, pa.array(part.fields.offset), kind),
     "transaction": _of_batch(transaction_of),
-    # Of offloaded files only: a query has no use for them.
+    # Columns of offloaded files that a query has no use for.
     "producerId": _of_batch(lambda header: header.producer_id),
     "producerEpoch": _of_batch(lambda header: header.producer_epoch),
 }

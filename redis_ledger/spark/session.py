@@ -1,6 +1,6 @@
-"""A Spark session that can start: Java is found, workers run the driver's Python, and the format is registered.
+"""Starts a Spark session: finds Java, runs workers on the driver's Python, and registers the format.
 
-One on this machine starts its workers quickly and speaks with them without pauses; see local_mode.py."""
+A session on this machine uses the settings of local_mode.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOCAL = "local[2]"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _HERE: Mapping[str, str] = {
-    # A machine's own name may not resolve, or to an address that is not its.
+    # The machine's own name may not resolve, or resolve to a foreign address.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.app.name": "redis-ledger",
@@ -27,12 +27,12 @@ _HERE: Mapping[str, str] = {
 
 
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """The session there is, or a new one.  Raises LedgerError where there is no Java.
+    """Returns the active session, or a new one.  Raises LedgerError if there is no Java.
 
-    master: where tasks run; None is what spark-submit was told, else two threads of this process.
+    master: where tasks run; None: the master of spark-submit, else two threads of this process.
     settings: of Spark, {"spark.driver.memory": "2g"}.
     """
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # the JVM runs already, and knows what it was told
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # the JVM is already running with its master
     if not is_submitted:
         _prepare()
         master = master or LOCAL
@@ -45,7 +45,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     local: Mapping[str, str] = {}
     if master is not None and master.startswith("local") and SparkSession.getActiveSession() is None:
         local = {**_HERE, **local_mode.sockets(local_mode.folder())}
-        local_mode.lighten(os.environ, pyspark.__file__, local_mode.folder())
+        local_mode.use_light_workers(os.environ, pyspark.__file__, local_mode.folder())
     for name, value in (*local.items(), *(settings or {}).items()):
         builder = builder.config(name, value)
     found = builder.getOrCreate()
@@ -54,20 +54,20 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the format known to this session, and lets filters on partition, offset and time reach it."""
+    """Registers the format with this session, and enables filter pushdown on partition, offset and time."""
     from redis_ledger.spark.source import RedisLedgerSource
 
-    # Spark refuses a source that takes filters while this is off.
+    # Spark refuses a source with filter pushdown while this is off.
     spark.conf.set(PUSHDOWN, "true")
-    bring_along(spark)  # a format is registered with the environment of that moment
+    ship_library(spark)  # registering a format captures the environment
     spark.dataSource.register(RedisLedgerSource)
 
 
-def bring_along(spark: SparkSession) -> None:
-    """When this library came as a zip (--py-files), has every process of Python find it there.
+def ship_library(spark: SparkSession) -> None:
+    """Adds the zip that this library was loaded from (--py-files) to the path of all Python processes.
 
-    Spark forgets such files where it starts the reader and the committer of a stream, on the driver.  Executors keep
-    them in the folder they run in.
+    Spark omits such files in the processes on the driver that read or commit a stream.  Executors have them in their
+    working folder.
     """
     place = Path(__file__).parents[2]
     if place.is_file():
@@ -82,7 +82,7 @@ def cache_folder() -> Path:
 
 
 def _prepare() -> None:
-    """What the JVM will find in its environment."""
+    """Sets the environment of the JVM."""
     found = java.find(os.environ, cache_folder())
     if found.home is None:
         raise LedgerError(found.sentence)

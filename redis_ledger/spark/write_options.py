@@ -1,15 +1,15 @@
-"""What a user may say about writing, and which columns are written: read into values, or refused in one sentence.
+"""Options of a write, and the columns that are written: parsed into values, or refused with one sentence.
 
-    value           binary or string; must be there
+    value           binary or string; required
     key             binary or string
     headers         array<struct<key:string,value:binary>>
-    topic           string; left alone when the option topic is set
-    partition       int; where it is null or missing the key decides, as in Kafka
+    topic           string; ignored if the option topic is set
+    partition       int; if null or missing, the key selects the partition, as in Kafka
     deliver_at      timestamp, or bigint: ms since 1970
     deliver_after   bigint: ms from receipt
     timestamp       timestamp; only with keepTimestamp, else the time of writing
 
-Names are those of Spark's Kafka sink where it has them; columns of other names are left alone, as there.
+Names are those of Spark's Kafka sink where it has them; other columns are ignored, as there.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from redis_ledger.errors import InvalidRequest, InvalidTopicName
 from redis_ledger.ids import check_subscription_name, check_topic_name
 from redis_ledger.records.batch import COMPRESSIONS
-from redis_ledger.spark.offset_options import Offsets, offsets_of
-from redis_ledger.spark.read_options import CONNECTION, Connection, Mode, connection, count, given, one_of, switch
+from redis_ledger.spark.offset_options import Offsets, parse_offsets
+from redis_ledger.spark.read_options import CONNECTION, Connection, Mode, connection, count, normalized, one_of, switch
 
-# Spark hands these on, whatever they are for.
+# Spark passes these on, whatever they are for.
 NOT_OURS = ("queryName", "checkpointLocation", "path")
 WRITING = (
     *CONNECTION, "topic", "onceName", "onceNumber", "compression", "batchBytes", "transactionTimeoutMs",
@@ -46,11 +46,11 @@ TIMESTAMP = "timestamp"
 
 
 @dataclass(frozen=True)
-class Writing:
-    """topic: of every record, or None when a column says it.  once_name: what steps are counted under; None: the id of
-    the query, and a batch job without it is not counted.  compression: its number in records.batch.COMPRESSIONS.
-    subscription: what was read is acknowledged there; checkpoint: where a stream writes down what that was; read: what
-    it was by the word of a batch job."""
+class WriteOptions:
+    """topic: of every record, or None: from the column.  once_name: names the sequence of steps; None: the id of the
+    query, and a batch job without it is not counted.  compression: number in records.batch.COMPRESSIONS.  subscription:
+    where the source's records are acknowledged.  checkpoint: of the stream, with the offsets read.  read: the offsets
+    read, for a batch job."""
 
     connection: Connection
     topic: str | None
@@ -65,21 +65,23 @@ class Writing:
     read: Offsets | None = None
 
 
-def writing(options: Mapping[str, str], mode: Mode) -> Writing:
+def parse_write_options(options: Mapping[str, str], mode: Mode) -> WriteOptions:
     """Raises InvalidRequest, InvalidTopicName."""
-    texts = given(options, WRITING)
+    texts = normalized(options, WRITING)
     once_name, number = texts.get("onceName") or None, texts.get("onceNumber")
     if mode == "stream" and number is not None:
-        raise InvalidRequest("onceNumber is for batch jobs; a stream counts its own batches, so leave it out.")
+        raise InvalidRequest("onceNumber is for batch jobs; a stream counts its own batches, so remove it.")
     if mode == "batch" and (once_name is None) != (number is None):
-        raise InvalidRequest("onceName and onceNumber go together: of which job this is which step; give both or none.")
+        raise InvalidRequest(
+            "onceName and onceNumber go together: the job and the number of its step; set both or none."
+        )
     if number is not None and not (number.isascii() and number.isdigit() and len(number) <= 15):
-        raise InvalidRequest(f"onceNumber is {number!r}; it is a whole number from 0 on.")
+        raise InvalidRequest(f"onceNumber is {number!r}; expected a whole number of at least 0.")
     subscription, checkpoint = texts.get("commitSubscription") or None, texts.get("checkpointLocation")
     if subscription is not None:
         if mode == "stream" and checkpoint is None:
             raise InvalidRequest(
-                "commitSubscription needs the option checkpointLocation: what was read is written there."
+                "commitSubscription needs the option checkpointLocation, which has the offsets that were read."
             )
         check_subscription_name(subscription)
     read = _read(texts.get("commitOffsets"), subscription, mode)
@@ -89,7 +91,7 @@ def writing(options: Mapping[str, str], mode: Mode) -> Writing:
             check_topic_name(topic)
         except InvalidTopicName as error:
             raise InvalidRequest(f"topic: {error.detail}") from None
-    return Writing(
+    return WriteOptions(
         connection=connection(texts),
         topic=topic,
         once_name=once_name,
@@ -106,42 +108,42 @@ def writing(options: Mapping[str, str], mode: Mode) -> Writing:
 
 def _read(text: str | None, subscription: str | None, mode: Mode) -> Offsets | None:
     if mode == "stream" and text is not None:
-        raise InvalidRequest("commitOffsets is for batch jobs; a stream knows what it has read, so leave it out.")
-    if mode == "batch" and (text is None) != (subscription is None):
         raise InvalidRequest(
-            "In a batch job commitSubscription and commitOffsets go together: where to note it, and how far it read."
+            "commitOffsets is for batch jobs; a stream has its offsets in the checkpoint, so remove it."
         )
+    if mode == "batch" and (text is None) != (subscription is None):
+        raise InvalidRequest("In a batch job commitSubscription and commitOffsets go together: set both or none.")
     if text is None:
         return None
-    read = offsets_of("commitOffsets", text)
+    read = parse_offsets("commitOffsets", text)
     if min(read.values()) < 0:
-        raise InvalidRequest("commitOffsets says how far was read: each is an offset from 0 on, not a word for one.")
+        raise InvalidRequest("commitOffsets: each offset must be a number of at least 0, not earliest or latest.")
     return read
 
 
-def check(types: Mapping[str, str], writing: Writing, *, overwrite: bool) -> None:
-    """types: of the columns, as Spark writes them.  Raises InvalidRequest for what cannot be written."""
+def check(types: Mapping[str, str], writing: WriteOptions, *, overwrite: bool) -> None:
+    """types: of the columns, in Spark's syntax.  Raises InvalidRequest for columns that cannot be written."""
     if overwrite:
-        raise InvalidRequest("A topic can only be appended to: use mode append (of a stream, append or update).")
+        raise InvalidRequest("A topic is append-only: use mode append (for a stream, append or update).")
     if "value" not in types:
-        raise InvalidRequest("There is no column value; name what is to be written so, as in to_json(struct(*)) value.")
+        raise InvalidRequest("The column value is missing; name the value so, as in to_json(struct(*)) AS value.")
     if writing.topic is None and "topic" not in types:
-        raise InvalidRequest("Nothing says which topic; set the option topic, or add a column topic.")
+        raise InvalidRequest("There is no topic; set the option topic, or add a column topic.")
     if "deliver_at" in types and "deliver_after" in types:
-        raise InvalidRequest("There are columns deliver_at and deliver_after; give one of them.")
+        raise InvalidRequest("deliver_at and deliver_after exclude each other; remove one of the columns.")
     wanted = dict(TYPES)
     if writing.keep_timestamp:
         wanted[TIMESTAMP] = ("timestamp",)
         if TIMESTAMP not in types:
             raise InvalidRequest(
-                "keepTimestamp is on and there is no column timestamp; add it, or leave keepTimestamp."
+                "keepTimestamp is set but there is no column timestamp; add it, or remove keepTimestamp."
             )
     for name, kinds in wanted.items():
         if name in types and types[name] not in kinds:
-            raise InvalidRequest(f"The column {name} is {types[name]}; it has to be {' or '.join(kinds)}. Cast it.")
+            raise InvalidRequest(f"The column {name} is {types[name]}; expected {' or '.join(kinds)}. Cast it.")
 
 
-def used(types: Mapping[str, str], writing: Writing) -> list[str]:
-    """The columns that are written, of those there are."""
+def used(types: Mapping[str, str], writing: WriteOptions) -> list[str]:
+    """Returns those of the columns that are written."""
     names = [*TYPES, *([TIMESTAMP] if writing.keep_timestamp else [])]
     return [name for name in names if name in types and not (name == "topic" and writing.topic is not None)]

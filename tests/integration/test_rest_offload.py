@@ -79,7 +79,7 @@ async def test_a_plan_is_asked_for_published_and_shown(world, api):
         ("publish", {"plan": "x", "segments": [SEGMENT]}, 409, "unknown_plan", "there is no plan"),
         ("abandon", {"plan": "x"}, 409, "unknown_plan", "there is no plan"),
         ("swap", {"version": 1, **SWAP}, 409, "manifest_changed", "has version 0, not 1"),
-        ("swap", {"version": 0, **SWAP}, 409, "segment_mismatch", "no segment that begins"),
+        ("swap", {"version": 0, **SWAP}, 409, "segment_mismatch", "No segment begins"),
         ("swap", {"version": 0, **SWAP, "topic_id": "x"}, 404, "unknown_topic", "was deleted and made again"),
         ("swap", {"version": 0, "remove": [0], "add": [SEGMENT]}, 400, "invalid_request", "topic_id"),
         ("plan", {"topic_id": "x"}, 404, "unknown_topic", "was deleted and made again"),

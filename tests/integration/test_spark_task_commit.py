@@ -12,8 +12,8 @@ from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import Delivery
 from redis_ledger.errors import AlreadyAborted, LedgerError, ProducerFenced, UnknownPartition
 from redis_ledger.spark.accumulator import Row
-from redis_ledger.spark.task_commit import Attempt, Step, abort_rest, check_not_fenced, commit
-from redis_ledger.spark.write_options import Writing, writing
+from redis_ledger.spark.task_commit import Step, TaskAttempt, abort_open_transactions, check_not_fenced, commit
+from redis_ledger.spark.write_options import WriteOptions, parse_write_options
 from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 NAME = "spark query 1/2"
@@ -33,13 +33,13 @@ def client(brokers: ThreadedBroker) -> Iterator[Client]:
 
 
 @pytest.fixture
-def wanted(brokers: ThreadedBroker) -> Writing:
-    return writing({"bootstrap": ",".join(brokers.urls), "topic": "out", "batchBytes": "60"}, "stream")
+def wanted(brokers: ThreadedBroker) -> WriteOptions:
+    return parse_write_options({"bootstrap": ",".join(brokers.urls), "topic": "out", "batchBytes": "60"}, "stream")
 
 
-def attempted(wanted: Writing, number: int, task: str, *values: str, key: bytes | None = None) -> str:
+def attempted(wanted: WriteOptions, number: int, task: str, *values: str, key: bytes | None = None) -> str:
     """The transaction of an attempt that wrote these."""
-    with Attempt(wanted, Step(NAME, number), int(task[0]), task) as attempt:
+    with TaskAttempt(wanted, Step(NAME, number), int(task[0]), task) as attempt:
         for value in values:
             attempt.put(Row(None, None, Entry(key, value.encode(), (), 1)))
         attempt.finish()
@@ -85,7 +85,7 @@ def test_an_attempt_that_was_overtaken_is_aborted_with_the_commit(client, wanted
 
 def test_an_attempt_that_fails_leaves_nothing(client, wanted):
     def fail() -> None:
-        with Attempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
+        with TaskAttempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
             for _ in range(10):
                 attempt.put(Row(None, None, Entry(None, b"a" * 50, (), 1)))
             raise ZeroDivisionError
@@ -98,7 +98,7 @@ def test_an_attempt_that_fails_leaves_nothing(client, wanted):
 
 
 def test_broker_refusals_are_raised_by_the_attempt(client, wanted):
-    attempt = Attempt(wanted, Step(NAME, 0), 0, "0.0")
+    attempt = TaskAttempt(wanted, Step(NAME, 0), 0, "0.0")
     attempt.put(Row(None, 9, Entry(None, b"a", (), 1)))
     with pytest.raises(UnknownPartition), attempt:
         attempt.finish()
@@ -163,7 +163,7 @@ def test_a_batch_without_rows_is_counted(client, wanted):
 
 def test_a_job_that_is_not_counted_commits_what_it_wrote(client, wanted):
     step = Step("spark job 1", None)
-    with Attempt(wanted, step, 0, "0.0") as attempt:
+    with TaskAttempt(wanted, step, 0, "0.0") as attempt:
         attempt.put(Row(None, 0, Entry(None, b"a", (("h", b"1"),), 7)))
         attempt.finish()
     assert attempt.txn is not None
@@ -176,7 +176,7 @@ def test_a_job_that_is_not_counted_commits_what_it_wrote(client, wanted):
 def test_a_job_that_failed_takes_back_what_its_tasks_wrote_and_nothing_of_others(client, wanted):
     attempted(wanted, 0, "0.0", "a")
     other = client.transactions.begin(owner=f"{NAME}0 batch 0 task 0.0", together=f"{NAME}0")
-    abort_rest(wanted, Step(NAME, 0))
+    abort_open_transactions(wanted, Step(NAME, 0))
     assert [each.id for each in client.transactions.list("open")] == [other.id]
 
 
@@ -186,7 +186,7 @@ def test_records_for_later_wait_until_they_are_due_and_those_for_now_are_there(c
         Entry(b"\xff", b"due", (("h", None),), 1, Delivery(at_ms=1)),
         Entry(None, b"later", (), 1, Delivery(after_ms=3_600_000)),
     ]
-    with Attempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
+    with TaskAttempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
         for entry in entries:
             attempt.put(Row(None, 0, entry))
         attempt.finish()
@@ -197,7 +197,7 @@ def test_records_for_later_wait_until_they_are_due_and_those_for_now_are_there(c
 
 
 def test_a_broker_that_stops_in_the_middle_loses_and_doubles_nothing(client, wanted, brokers):
-    with Attempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
+    with TaskAttempt(wanted, Step(NAME, 0), 0, "0.0") as attempt:
         for n in range(60):
             if n == 30:
                 brokers.stop(0)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pyspark import TaskContext
 
 from redis_ledger.offload.segment import SegmentWriter
-from redis_ledger.spark.segment_tasks import Piece, Written, write
+from redis_ledger.spark.segment_tasks import SegmentTask, WrittenSegment, write
 
 
 class Dying(NamedTuple):
@@ -23,7 +23,7 @@ class Dying(NamedTuple):
     point: str
     note: str
 
-    def write(self, piece: Piece) -> Written:
+    def write(self, piece: SegmentTask) -> WrittenSegment:
         context = TaskContext.get()
         assert context is not None
         if context.attemptNumber() > 0 or Path(self.note).exists():

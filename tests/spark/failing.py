@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType
 from redis_ledger.client._sync.admin import Transactions
 from redis_ledger.client.models import CommittedAll
 from redis_ledger.spark.batch import BatchReader
-from redis_ledger.spark.sink import BATCH_ID, BatchWriter, StreamWriter, Written
+from redis_ledger.spark.sink import BATCH_ID, BatchWriter, StreamWriter, TaskResult
 from redis_ledger.spark.source import RedisLedgerSource
 from redis_ledger.spark.stream import StreamReader
 
@@ -134,7 +134,7 @@ class StoppingStreamReader(StreamReader):
 class StoppingBatchWriter(BatchWriter):
     point: Point
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         return super().write(self.point.written(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -145,7 +145,7 @@ class StoppingBatchWriter(BatchWriter):
 class StoppingStreamWriter(StreamWriter):
     point: Point
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         return super().write(self.point.written(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

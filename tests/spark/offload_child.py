@@ -92,7 +92,7 @@ class CountedFiles:
 
 
 def one_after_the_other(
-    work: Callable[[Any], Any], pieces: Sequence[Any], told: Callable[[Any, Any], Any] | None = None
+    work: Callable[[Any], Any], pieces: Sequence[Any], report: Callable[[Any, Any], Any] | None = None
 ) -> list[Any]:
     return [work(piece) for piece in pieces]
 
@@ -111,7 +111,7 @@ def work(case: Case, report_to: int) -> None:
             for name in names:
                 step = getattr(getattr(client, area), name)
                 setattr(getattr(client, area), name, counter.around(name, step))
-        wish = offloading.Wish(seal=True, orphan_ms=0)
+        wish = offloading.OffloadOptions(seal=True, orphan_ms=0)
         reached = Connection((case.url,), None, 60_000)
         progress = Progress("offload", out=nowhere)
         job = offloading.Offload(client, reached, case.topic, wish, one_after_the_other, progress)

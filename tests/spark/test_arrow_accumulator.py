@@ -18,7 +18,7 @@ from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.read import decode
 from redis_ledger.spark import accumulator, arrow_accumulator
 from redis_ledger.spark.accumulator import Accumulator, Row
-from redis_ledger.spark.arrow_accumulator import ArrowAccumulator, Pile
+from redis_ledger.spark.arrow_accumulator import ArrowAccumulator, ArrowBatch
 from redis_ledger.spark.hashing import STEPS_MAX, partitions_of
 
 TXN = TxnId(3, 44)
@@ -50,8 +50,8 @@ def batch(rows, names=tuple(KINDS)) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def piled(held: ArrowAccumulator, batches) -> list[Pile]:
-    return [pile for each in batches for pile in held.put(each)] + list(held.rest())
+def piled(held: ArrowAccumulator, batches) -> list[ArrowBatch]:
+    return [pile for each in batches for pile in held.put(each)] + list(held.drain())
 
 
 def arrived(sent) -> dict[tuple[str, int], list[object]]:
@@ -125,7 +125,7 @@ def test_the_bytes_are_those_of_the_other_way(compression):
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     for each in rows:
         assert list(held.put(Row("t", None, entry(each)))) == []
-    (parcel,) = held.rest()
+    (parcel,) = held.drain()
     # Then nobody can tell which; gzip alone writes the time into its header
     one, other = pile.batch(compression, TXN), parcel.batch(compression, TXN)
     assert one == other or compression == GZIP
@@ -137,7 +137,7 @@ def test_rows_without_a_key_fill_one_partition_and_then_the_next():
     rows = batch([{"value": b"x" * 76}] * 4, ())
     found = [sorted(pile.partition for pile in held.put(rows)) for _ in range(3)]
     assert found == [[1, 2], [0, 1], [0, 2]]
-    assert list(held.rest()) == []
+    assert list(held.drain()) == []
 
 
 def test_a_pile_holds_no_more_records_than_the_broker_takes():
@@ -205,6 +205,6 @@ def test_a_long_key_too():
 def test_encode_is_what_both_ways_are_compared_with():
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     list(held.put(Row("t", None, Entry(b"k", b"v", (), 1))))
-    (parcel,) = held.rest()
+    (parcel,) = held.drain()
     made = encode([(b"k", b"v", (), 1)], producer_id=TXN.producer_id, epoch=0, sequence=0, transactional=True)
     assert parcel.batch(0, TXN) == made

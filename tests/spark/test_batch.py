@@ -167,13 +167,13 @@ def test_a_schema_of_ones_own_names_the_columns_wanted(spark, topic):
 
 def test_what_an_option_lacks_is_told_when_the_table_is_loaded(topic):
     orders = topic()
-    with pytest.raises(AnalysisException, match="There is no option startoffsets; do you mean startingOffsets"):
+    with pytest.raises(AnalysisException, match="There is no option startoffsets; did you mean startingOffsets"):
         orders.read(startOffsets="earliest")
-    with pytest.raises(AnalysisException, match="maxOffsetsPerTrigger is for streams"):
+    with pytest.raises(AnalysisException, match="maxOffsetsPerTrigger applies to streams"):
         orders.read(maxOffsetsPerTrigger="5").collect()
-    with pytest.raises(AnalysisException, match=f"does not say where {orders.name}:0 begin or end"):
+    with pytest.raises(AnalysisException, match=f"does not name {orders.name}:0"):
         orders.read(startingOffsets={"other": {"0": 1}}).collect()
-    with pytest.raises(AnalysisException, match="hold no record as late as"):
+    with pytest.raises(AnalysisException, match="have no record at or after"):
         orders.read(startingTimestamp=str(T0 * 2)).collect()
 
 
@@ -201,7 +201,7 @@ def test_records_deleted_below_the_start_fail_the_query_or_are_passed_over(topic
     assert orders.values(startingOffsets=from_2, failOnDataLoss="false") == ["4", "5", "6", "7", "8", "9"]
     # And one to 12 would wait for ever
     to_12 = {orders.name: {"0": 12}}
-    with pytest.raises(AnalysisException, match=r"offsets from 10 on, up to 12, are not there"):
+    with pytest.raises(AnalysisException, match=r"offsets 10 to 12 do not exist"):
         orders.values(endingOffsets=to_12)
 
 

@@ -17,7 +17,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from redis_ledger.spark import field_arrays
 from redis_ledger.spark import rows as row_batches
-from redis_ledger.spark.fetch import Chunk, taken
+from redis_ledger.spark.fetch import Chunk, matching_chunks
 from redis_ledger.spark.field_arrays import Fields, fields, slices, unpacked
 from redis_ledger.spark.filters import ALL, Bounds
 from redis_ledger.spark.plan import Range
@@ -40,7 +40,7 @@ def log(made, first=0) -> bytes:
 
 
 def chunks(data, first=0, end=1 << 60, bounds=ALL) -> list[Chunk]:
-    return list(taken(data, Range(ORDERS, first, end), bounds))
+    return list(matching_chunks(data, Range(ORDERS, first, end), bounds))
 
 
 def read(some) -> Fields:
@@ -97,7 +97,7 @@ def test_damage_is_refused_or_makes_no_difference_to_where_memory_is_read(made, 
         found = read(chunks(bytes(bad)))
     except CorruptBatch:
         return
-    # Then what was taken lies within what came, each record in its own place
+    # Then what was matching_chunks lies within what came, each record in its own place
     for at, size in ((found.key_at, found.key_size), (found.value_at, found.value_size)):
         assert (size >= -1).all()
         assert (at >= 0).all()
@@ -196,7 +196,7 @@ def test_a_batch_over_the_limits_fails_the_task_or_is_left_out(oversized, names)
     # Given three batches, of which the second is too large to decode
     small = [(None, b"v", [("h", b"")], 1)]
     data, limits = log([(small, 4), (oversized, 4), (small, 4)]), Limits(1_000, 5, 8)
-    some = list(taken(data, Range(ORDERS, 0, 3), ALL, limits))
+    some = list(matching_chunks(data, Range(ORDERS, 0, 3), ALL, limits))
     pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
     kinds = {"offset": pa.int64(), "headers": pa.list_(pair)}
     schema = pa.schema([(name, kinds[name]) for name in names])
@@ -243,12 +243,12 @@ def test_columns_are_what_one_by_one_is_in_slices_and_with_long_lists_of_headers
 def test_a_batch_over_the_default_bound_is_read_in_slices_by_a_reader_with_a_larger_one():
     # Given a batch that unpacks to 40 MiB
     data = log([([(None, bytes(1 << 20), [("h", b"")], 1)] * 40, 4)])
-    some = list(taken(data, Range(ORDERS, 0, 40), ALL))
+    some = list(matching_chunks(data, Range(ORDERS, 0, 40), ALL))
     # When it is read with the default bound, then that is refused
     with pytest.raises(TooLargeToDecode, match="batchDecodedBytesMax"):
         list(arrow_batches(CONTENT, ORDERS, some))
     # With a larger one its rows come in several Arrow batches
-    some = list(taken(data, Range(ORDERS, 0, 40), ALL, Limits(1 << 30, 5, 1 << 62)))
+    some = list(matching_chunks(data, Range(ORDERS, 0, 40), ALL, Limits(1 << 30, 5, 1 << 62)))
     found = list(arrow_batches(CONTENT, ORDERS, some))
     assert [row for batch in found for row in batch.column("offset").to_pylist()] == [*range(40)]
     assert max(batch.nbytes for batch in found) < 20 << 20
@@ -264,7 +264,7 @@ def test_a_batch_over_the_default_bound_is_read_in_slices_by_a_reader_with_a_lar
 )
 def test_slices_check_the_whole_batch_before_its_first_row(limits, setting, monkeypatch):
     made = [(None, bytes(500), [("h", b"")], 1)] * 3 + [(None, bytes(2_000), [("h", b"")], 1)]
-    [chunk] = taken(log([(made, 4)]), Range(ORDERS, 0, 4), ALL, limits)
+    [chunk] = matching_chunks(log([(made, 4)]), Range(ORDERS, 0, 4), ALL, limits)
     monkeypatch.setattr(field_arrays, "SLICE_BYTES", 600)
     with pytest.raises(TooLargeToDecode) as caught:
         slices(unpacked(chunk))

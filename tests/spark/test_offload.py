@@ -87,7 +87,7 @@ def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
     told = capsys.readouterr().err
     assert f"offload: {orders.name}:1 0 to 302: 301 records, " in told
     assert "(2 of 2, " in told
-    assert f"offload: {orders.name}:0 is published up to 7, and Redis has dropped" in told
+    assert f"offload: {orders.name}:0 is published up to 7; Redis has dropped" in told
     assert held_bytes(orders.name) < held / 2
     # And a query finds every column of every record as it was, and the SDK every value
     assert rows(orders.read(**FULL)) == before
@@ -193,11 +193,11 @@ def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, of
     from redis_ledger.ids import TopicPartition
     from redis_ledger.spark.batch import tasks
     from redis_ledger.spark.plan import Offloaded, Range
-    from redis_ledger.spark.read_options import reading
+    from redis_ledger.spark.read_options import parse_read_options
 
-    asked = reading(orders.options(), "batch")
+    options = parse_read_options(orders.options(), "batch")
     partition = TopicPartition(orders.name, 0)
-    (task,) = tasks([Range(partition, 10, 90)], asked, {partition: Offloaded("/nowhere/at/all", [segment])})
+    (task,) = tasks([Range(partition, 10, 90)], options, {partition: Offloaded("/nowhere/at/all", [segment])})
     batches = list(offloaded_ranges.read(to_arrow_schema(orders.read().schema, timezone="UTC"), task.value))
     # Then its records come all the same
     assert [v for batch in batches for v in batch.column("offset").to_pylist()] == list(range(10, 90))
@@ -239,7 +239,7 @@ def test_what_falls_below_the_log_start_is_forgotten_and_its_files_go(
     capsys.readouterr()
     assert offloaded("--topic", orders.name) == 0
     # Then the manifest has the second one, and the folder too
-    assert "1 files below the log start and 0 that nothing names are deleted" in capsys.readouterr().err
+    assert "deleted 1 files below the log start and 0 orphan files" in capsys.readouterr().err
     assert client.offload.describe(orders.name).partitions[0].segments == [second]
     assert files(offload_home, orders.name) == named(client, orders.name)
     assert json.loads((offload_home / named(client, orders.name)[-1]).read_text())["segments"][0]["first"] == 1
@@ -266,7 +266,7 @@ def test_two_at_a_time_do_no_harm(topic, client, offloaded, offload_home):
     ("arguments", "sentence"),
     [
         (["--topic", "no-such-topic"], "offload: There is no topic no-such-topic.\n"),
-        (["--bootstrap", "ftp://x", "--topic", "a"], "offload: bootstrap: 'ftp://x' is not the address of a broker"),
+        (["--bootstrap", "ftp://x", "--topic", "a"], "offload: bootstrap: 'ftp://x' is not a broker address"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_sentence(offloaded, capsys, arguments, sentence):

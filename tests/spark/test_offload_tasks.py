@@ -36,9 +36,9 @@ def orders(topic):
     return orders
 
 
-def piece(orders, home: Path, file: str = "a/b/0-306-p.parquet") -> segment_tasks.Piece:
+def piece(orders, home: Path, file: str = "a/b/0-306-p.parquet") -> segment_tasks.SegmentTask:
     partition = TopicPartition(orders.name, 0)
-    return segment_tasks.Piece(
+    return segment_tasks.SegmentTask(
         str(home), "id-1", partition, Stretch(0, 306, file), Connection((orders.url,), None, 60_000)
     )
 
@@ -72,7 +72,7 @@ def test_of_a_stretch_that_is_deleted_in_part_nothing_is_written(orders, tmp_pat
 
 
 @pytest.fixture
-def bomb(broker, url, client, name, tmp_path) -> segment_tasks.Piece:
+def bomb(broker, url, client, name, tmp_path) -> segment_tasks.SegmentTask:
     """Three records of which the second has a million headers, 2 MB of them."""
     client.topics.create(name)
 
@@ -84,12 +84,12 @@ def bomb(broker, url, client, name, tmp_path) -> segment_tasks.Piece:
 
     asyncio.run(send())
     reached = Connection((url,), None, 60_000)
-    return segment_tasks.Piece(
+    return segment_tasks.SegmentTask(
         str(tmp_path), "id-1", TopicPartition(name, 0), Stretch(0, 3, "a/b/0-3-p.parquet"), reached
     )
 
 
-def offsets_in(piece: segment_tasks.Piece, written: segment_tasks.Written) -> list[int]:
+def offsets_in(piece: segment_tasks.SegmentTask, written: segment_tasks.WrittenSegment) -> list[int]:
     groups = read_groups(open_home(piece.home), written.segment, 0, 3)
     return [offset for rows in groups for offset in rows.column("offset").to_pylist()]
 
@@ -122,7 +122,7 @@ def test_a_file_that_leaves_out_a_batch_is_resumed_only_by_a_run_that_skips(bomb
     skips = bomb._replace(decoded_bytes_max=1 << 20, skip_too_large=True)
     first = segment_tasks.write(skips)
     # When the next run skips too, then it takes the file as it is
-    assert segment_tasks.write(skips) == segment_tasks.Written(first.segment, True)
+    assert segment_tasks.write(skips) == segment_tasks.WrittenSegment(first.segment, True)
     # When it does not, then it stops, or writes the file again
     with pytest.raises(TooLargeToDecode):
         segment_tasks.write(skips._replace(skip_too_large=False))
@@ -141,7 +141,7 @@ def test_a_task_whose_process_dies_is_repeated_and_leaves_one_file(
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 0
     # Then another attempt took over, and what the first one had written whole was kept
     assert (tmp_path / "died").exists()
-    assert ("0 to 306 (was there): 300 records" in capsys.readouterr().err) is (point == "written")
+    assert ("0 to 306 (existed): 300 records" in capsys.readouterr().err) is (point == "written")
     (segment,) = client.offload.describe(orders.name).partitions[0].segments
     copy = f"{segment.file.rpartition('/')[0]}/manifest.json"
     assert [f"{orders.name}/{name}" for name in left_in(offload_home / orders.name)] == [segment.file, copy]

@@ -73,7 +73,7 @@ def test_a_range_is_replayed_with_all_that_records_have_in_their_order_and_once(
     assert "replay: step 3, 80 of 80 offsets: 10 records" in told
     # And once: the job is known by its arguments
     code, told = run(*arguments, "--to-time", str(T0 + 80_000))
-    assert (code, "nothing is left of it" in told) == (0, True)
+    assert (code, "nothing is left to replay" in told) == (0, True)
     # And a job of another name does it again
     code, _ = run(*arguments, "--to-time", str(T0 + 80_000), "--name", "again")
     twice = [some + some for some in within(contents(client, name), 0, 80)]
@@ -167,10 +167,10 @@ def test_records_of_aborted_transactions_and_those_that_come_later_are_not_in_th
     [
         (["--to", "nowhere"], "Topic 'nowhere' does not exist"),
         (["--to", "SMALL", "--partition", "keep"], "has 3 partitions and SMALL 1, so records cannot keep theirs"),
-        (["--to", "SMALL", "--to-offsets", '{"0": 999, "1": 0, "2": 0}'], "on, up to 999, are not there."),
-        (["--to", "SMALL", "--from-offsets", '{"0": 1}'], "startingOffsets does not say where"),
-        (["--to", "SMALL", "--from-offsets", "{"], "startingOffsets cannot be read"),
-        (["--to", "SMALL", "--name", ""], "The name has 0 characters; it can have 1 to 100."),
+        (["--to", "SMALL", "--to-offsets", '{"0": 999, "1": 0, "2": 0}'], "to 999 do not exist."),
+        (["--to", "SMALL", "--from-offsets", '{"0": 1}'], "startingOffsets does not name"),
+        (["--to", "SMALL", "--from-offsets", "{"], "startingOffsets is invalid"),
+        (["--to", "SMALL", "--name", ""], "The name has 0 characters; expected 1 to 100."),
     ],
 )
 def test_what_cannot_be_replayed_is_refused_in_one_sentence(client, name, run, arguments, told):
@@ -186,9 +186,9 @@ def test_what_cannot_be_replayed_is_refused_in_one_sentence(client, name, run, a
     ("arguments", "told"),
     [
         (["--from-time", "noon"], "'noon' is not a time"),
-        (["--from-time", "2026-01-01T12:00Z", "--to-time", "2026-01-01T12:00Z"], "--to-time has to be later"),
+        (["--from-time", "2026-01-01T12:00Z", "--to-time", "2026-01-01T12:00Z"], "--to-time must be later"),
         (["--from-time", "5", "--from-offsets", "{}"], "not allowed with argument --from-time"),
-        (["--rate", "0"], "'0' is not an integer from 1 on"),
+        (["--rate", "0"], "'0' is not a whole number of at least 1"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):
@@ -204,7 +204,7 @@ def test_a_job_whose_position_was_deleted_says_so_and_writes_nothing(spark, clie
     for subscription in client.subscriptions.list(name):
         client.subscriptions.delete(name, subscription.name)
     code, told = run("--from", name, "--to", f"{name}-to")
-    assert (code, "how far it came is forgotten" in told) == (1, True)
+    assert (code, "its position was deleted or has expired" in told) == (1, True)
     assert sum(map(len, contents(client, f"{name}-to"))) == 10
 
 

@@ -95,9 +95,9 @@ def test_what_is_due_later_waits(spark, client, options):
 @pytest.mark.parametrize(
     ("sql", "more", "told"),
     [
-        ("select 1 value", {}, "The column value is int; it has to be binary or string. Cast it."),
-        ("select 'v' val", {}, "There is no column value;"),
-        ("select 'v' value", {"topics": "a"}, "There is no option topics; do you mean topic?"),
+        ("select 1 value", {}, "The column value is int; expected binary or string. Cast it."),
+        ("select 'v' val", {}, "The column value is missing;"),
+        ("select 'v' value", {"topics": "a"}, "There is no option topics; did you mean topic?"),
     ],
 )
 def test_what_cannot_be_written_is_refused_in_a_sentence_before_anything_is_written(

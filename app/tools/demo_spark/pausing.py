@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from redis_ledger.spark.sink import StreamWriter
 from redis_ledger.spark.source import RedisLedgerSource
-from redis_ledger.spark.write_options import writing
+from redis_ledger.spark.write_options import parse_write_options
 
 OPTION = "pause"
 
@@ -40,7 +40,7 @@ class Pause(NamedTuple):
 
 class PausingWriter(StreamWriter):
     def __init__(self, pause: Pause, options: dict[str, str], schema: StructType) -> None:
-        super().__init__(writing(options, "stream"), schema, False)
+        super().__init__(parse_write_options(options, "stream"), schema, False)
         self._pause = pause
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redis_ledger.spark.checkpoint import offsets_of
+from redis_ledger.spark.checkpoint import parse_offsets
 
 NONE = -1
 
@@ -29,4 +29,4 @@ class StreamProgress:
         batch = self.batch
         if batch == NONE:
             return 0
-        return sum(offsets_of((self._checkpoint / "offsets" / str(batch)).read_text()).values())
+        return sum(parse_offsets((self._checkpoint / "offsets" / str(batch)).read_text()).values())

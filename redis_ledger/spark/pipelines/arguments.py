@@ -1,8 +1,8 @@
-"""What every pipeline can be told: which brokers, which topics, where Spark runs; and how it ends.
+"""Common arguments of pipelines: brokers, topics and where Spark runs; and their exit codes.
 
 redis-ledger pipeline NAME --bootstrap http://b1:8080,http://b2:8080 --topic orders --master local[4]
 
-exit  0 done · 1 it failed, in one sentence · 2 it was not called as it can be
+exit  0 done · 1 failed, with one sentence · 2 wrong arguments
 """
 
 from __future__ import annotations
@@ -29,45 +29,46 @@ QUIET: Mapping[str, str] = {"spark.log.level": "FATAL", "spark.ui.showConsolePro
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
-    """With --bootstrap, --token-file, --ca-file, --timeout, --master and --conf."""
+    """Returns a parser with --bootstrap, --token-file, --ca-file, --timeout, --master and --conf."""
     made = argparse.ArgumentParser(prog=f"redis-ledger pipeline {name}", description=summary, allow_abbrev=False)
     made.add_argument(
         "--bootstrap", metavar="URLS", default=os.environ.get("REDIS_LEDGER_URL", URL),
-        help="addresses of brokers, separated by commas (%(default)s)",
+        help="comma-separated addresses of brokers (%(default)s)",
     )  # fmt: skip
     made.add_argument(
         "--token-file", metavar="FILE", default=os.environ.get("REDIS_LEDGER_TOKEN_FILE"),
-        help="a file with the token that is shown to brokers; else that of REDIS_LEDGER_TOKEN, if there is one",
+        help="a file with the bearer token for brokers (default: that of REDIS_LEDGER_TOKEN, if set)",
     )  # fmt: skip
     made.add_argument(
         "--ca-file", metavar="FILE",
-        help="PEM authorities that https is checked with (those of SSL_CERT_FILE, or the public ones)",
+        help="PEM file of certificate authorities for https (those of SSL_CERT_FILE, or the public ones)",
     )  # fmt: skip
     made.add_argument(
         "--timeout", type=duration_ms, default=60_000, metavar="DURATION",
-        help="how long a call is repeated while no broker serves it (1m)",
+        help="how long to retry a call while no broker is available (1m)",
     )  # fmt: skip
     made.add_argument(
-        "--master", help="where Spark runs: local[4], spark://host:7077 (what spark-submit says, or here)"
+        "--master",
+        help="where Spark runs: local[4], spark://host:7077 (default: the one of spark-submit, or this machine)",
     )
     made.add_argument(
         "--conf", action="append", default=[], type=_setting, metavar="NAME=VALUE",
-        help="a setting of Spark, as in spark.driver.memory=2g; as many as you like",
+        help="a setting of Spark, such as spark.driver.memory=2g; may be repeated",
     )  # fmt: skip
     return made
 
 
 def add_topics(made: argparse.ArgumentParser) -> None:
-    """--topic, as often as wanted, or --pattern."""
+    """Adds --topic, which may be repeated, or --pattern."""
     which = made.add_mutually_exclusive_group(required=True)
-    which.add_argument("--topic", action="append", metavar="NAME", help="a topic; as many as you like")
+    which.add_argument("--topic", action="append", metavar="NAME", help="a topic; may be repeated")
     which.add_argument(
         "--pattern", type=_pattern, metavar="REGEX", help="all topics whose whole name this regular expression matches"
     )
 
 
 def topics_of(given: argparse.Namespace, client: Client) -> list[str]:
-    """Raises UnknownTopic for one that was named and is not there."""
+    """Raises UnknownTopic for a named topic that does not exist."""
     there = [topic.name for topic in client.topics.list()]
     if given.pattern is not None:
         return [name for name in there if re.fullmatch(given.pattern, name)]
@@ -78,7 +79,7 @@ def topics_of(given: argparse.Namespace, client: Client) -> list[str]:
 
 
 def connection_of(given: argparse.Namespace) -> Connection:
-    """What tasks are handed.  Raises InvalidRequest for an address that is none, or a file that cannot be read."""
+    """Returns the connection that tasks use.  Raises InvalidRequest for an invalid address or an unreadable file."""
     texts = {"bootstrap": given.bootstrap, "timeoutMs": str(given.timeout)}
     texts |= {} if given.token_file is None else {"tokenFile": given.token_file}
     texts |= {} if given.ca_file is None else {"caFile": given.ca_file}
@@ -96,7 +97,7 @@ def client_of(reached: Connection) -> Client:
 
 
 def options_of(reached: Connection) -> dict[str, str]:
-    """The same for `spark.read.format("redis-ledger").options(...)`."""
+    """Returns the connection as options of `spark.read.format("redis-ledger")`."""
     texts = {
         "bootstrap": ",".join(reached.urls),
         "timeoutMs": str(reached.timeout_ms),
@@ -109,7 +110,8 @@ def options_of(reached: Connection) -> dict[str, str]:
 
 @contextlib.contextmanager
 def started(given: argparse.Namespace) -> Iterator[SparkSession]:
-    """A session; stopped at the end unless there was one before.  Raises LedgerError where Spark cannot start."""
+    """Starts a session, and stops it at the end unless there was one before.  Raises LedgerError if Spark cannot
+    start."""
     try:
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
@@ -130,17 +132,17 @@ def started(given: argparse.Namespace) -> Iterator[SparkSession]:
             found.stop()
 
 
-NO_SPARK = "This needs Spark, which is not here: pip install '.[spark]' in a checkout, or spark-submit this file."
+NO_SPARK = "This needs Spark, which is not installed: pip install '.[spark]' in a checkout, or spark-submit this file."
 
 
 def ended(name: str, work: Callable[[], None]) -> int:
-    """Does it, and is the exit code.  What fails is told in one sentence."""
+    """Runs the work and returns the exit code.  Prints an error as one sentence."""
     try:
         work()
     except LedgerError as error:
         _tell(name, error.detail)
     except KeyboardInterrupt:
-        _tell(name, "interrupted; run it again to go on.")
+        _tell(name, "interrupted; run it again to continue.")
     except Exception as error:
         sentence = sentence_of(error)
         if sentence is None:
@@ -152,21 +154,23 @@ def ended(name: str, work: Callable[[], None]) -> int:
 
 
 def sentence_of(error: BaseException) -> str | None:
-    """Why a job failed; None for a fault of ours.  The text of Spark's errors holds the whole trace of a task, and the
-    last line of Python's says it."""
+    """Returns why a job failed; None for an internal error.
+
+    The text of Spark's errors has the whole trace of a task, whose last line is Python's error.
+    """
     if isinstance(error, LedgerError):
         return error.detail
     if isinstance(error, OSError):
         return str(error)
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
-    text = str(error).partition("=== Streaming Query ===")[0]  # behind it stands how far a stream had come
+    text = str(error).partition("=== Streaming Query ===")[0]  # after it comes the stream's progress
     raised = re.findall(r"^(?:\w+\.)*(?P<kind>[A-Z]\w+): (?P<detail>\S.*)$", text, re.MULTILINE)
     if "Traceback" in text and raised:
         kind, detail = raised[-1]
         return detail if _is_ours(kind) else f"A task failed: {kind}: {detail}"
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    # Py4J begins with which call it was, and says what was wrong behind it.
+    # Py4J starts with the name of the call; the reason follows.
     reasons = [line.removeprefix(": ") for line in lines if not line.startswith("An error occurred while calling")]
     return reasons[0] if reasons else text
 
@@ -179,7 +183,7 @@ def _is_ours(kind: str) -> bool:
 
 
 def duration_ms(text: str) -> int:
-    """5m, 12h, 1d, 500ms, PT5M."""
+    """Parses 5m, 12h, 1d, 500ms, PT5M."""
     try:
         return delivery_headers.duration_ms(text.strip())
     except ValueError:

@@ -1,13 +1,13 @@
-"""Compaction, decided: which segments are written anew, under which names, and which files nobody needs.
+"""Plan of a compaction: which segments to rewrite, under which names, and which files are orphans.
 
     segments     | 60 MB    | 60 MB    | 4 MB | 3 MB | -  | 60 MB    |       - has no record
-    stay         | all      | a tenth  | all  | half |    | all      |
+    keep         | all      | a tenth  | all  | half |    | all      |
     groups                  [ 6 MB       4 MB   1.5 MB   -]                  one new segment for each group
 
-A segment that keeps everything is left alone, unless it is small and stands beside others that fit in with it.
+A segment that keeps all records is not rewritten, unless it is small and adjacent to a group with room for it.
 
-Files are named by the run that wrote them.  Runs have ascending numbers, and only the last one puts its files in place:
-so what an earlier one wrote and the manifest does not have, it never will.  Pure.
+A file name has the number of the run that wrote it.  Numbers ascend, and only the last run swaps files in: so a file of
+an earlier run that the manifest does not name will never be named.  Pure.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from redis_ledger.offload.manifest import Segment, Stretch, segment_file_name
 from redis_ledger.offload.object_store import UNFINISHED
 
 SEGMENT_BYTES = 64 << 20
-_ID = "compacted"  # not hexadecimal, as the ids of plans are
+_ID = "compacted"  # not hexadecimal, unlike the ids of plans
 _NAME = re.compile(r"\d{20}-\d{20}-(?P<id>[0-9a-z]+)(\.parquet)?")
 _RUN = re.compile(rf"{_ID}(\d+)")
 
 
 class Group(NamedTuple):
-    """Segments side by side that become one.  kept: records that stay."""
+    """Adjacent segments that become one.  kept: records to keep."""
 
     segments: list[Segment]
     kept: int
@@ -38,8 +38,8 @@ class Group(NamedTuple):
 
 
 def groups(segments: Iterable[Segment], kept: Mapping[int, int], bytes_max: int = SEGMENT_BYTES) -> list[Group]:
-    """What is to be written anew, ascending.  kept: how many records of a segment stay, by its first offset; none
-    unless told.  bytes_max: about, of one file."""
+    """Returns the groups to rewrite, ascending.  kept: records to keep by first offset of the segment, 0 if absent.
+    bytes_max: approximate size of a file."""
     found: list[Group] = []
     held: list[Segment] = []
     held_bytes = 0.0
@@ -68,15 +68,15 @@ def _changes(segment: Segment, kept: Mapping[int, int]) -> bool:
 
 
 class Orphans(NamedTuple):
-    """certain: nobody can need them.  earlier: written by earlier runs; certain once those cannot put them in place."""
+    """certain: never needed.  earlier: written by earlier runs; certain once those can no longer swap them in."""
 
     certain: list[str]
     earlier: list[str]
 
 
 def orphans(there: Iterable[str], needed: Collection[str], number: int) -> Orphans:
-    """there: the files of a partition's folder, listed before `needed` was read: those of its manifest and its plan.
-    number: of this run; what it and later ones write is left alone, and what is not ours altogether."""
+    """there: the files of a partition's folder, listed before `needed` was read: those of its manifest and plan.
+    number: of this run; files of this and later runs are left alone, and so are foreign files."""
     found = Orphans([], [])
     for file in there:
         name = file.rpartition("/")[2]
@@ -88,7 +88,7 @@ def orphans(there: Iterable[str], needed: Collection[str], number: int) -> Orpha
             continue
         run = _RUN.fullmatch(read["id"])
         if run is None:
-            if not is_unfinished:  # else a job that offloads may be writing it
+            if not is_unfinished:  # else an offload may be writing it
                 found.certain.append(file)
         elif int(run[1]) < number:
             found.earlier.append(file)
@@ -96,6 +96,6 @@ def orphans(there: Iterable[str], needed: Collection[str], number: int) -> Orpha
 
 
 def is_unchanged(group: Sequence[Segment], now: Iterable[Segment]) -> bool:
-    """Whether the manifest still has them as they were read."""
+    """Whether the manifest still has these segments as they were read."""
     known = {segment.first: segment for segment in now}
     return all(known.get(segment.first) == segment for segment in group)

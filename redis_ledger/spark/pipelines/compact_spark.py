@@ -1,10 +1,10 @@
-"""Compaction on Spark: which records stay, and writing them anew.
+"""Compaction on Spark: selects the records to keep, and rewrites segments.
 
     segments ──scan──▶ (key, offset, is it an old tombstone)     a task a segment, four of its columns
-             ──group by key, highest offset──▶ last of each key ──▶ less old tombstones ──▶ (segment, offset)
+             ──group by key, highest offset──▶ last of each key ──▶ without old tombstones ──▶ (segment, offset)
              ──group by new segment──▶ rewrite, read back         a task a new segment, only its own rows
 
-Records without a key are their own group each, so they stay.  The driver sees counts and segments, never records.
+Records without a key are groups of one, so they are kept.  The driver sees counts and segments, never records.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ WRITTEN = """
 
 
 class Count(NamedTuple):
-    """Of a segment."""
+    """Counts of a segment."""
 
     kept: int
     keyless: int
 
 
 class Rewriting(NamedTuple):
-    """One new segment, and what it is made of."""
+    """A new segment, and the segments that it replaces."""
 
     stretch: Stretch
     segments: list[Segment]
 
 
 def kept(spark: SparkSession, home: str, segments: Sequence[Segment], old_ms: int) -> DataFrame:
-    """The offsets that stay, with the first of their segment.  old_ms: tombstones before it go.  Of one partition."""
+    """Returns the offsets to keep with the first offset of their segment, for one partition.  old_ms: tombstones before
+    it are deleted."""
     from pyspark.sql import functions as f
 
     full = [segment for segment in segments if segment.file]
@@ -56,7 +57,7 @@ def kept(spark: SparkSession, home: str, segments: Sequence[Segment], old_ms: in
 
 
 def counts(kept: DataFrame) -> dict[int, Count]:
-    """By the first offset of a segment; a segment of which nothing stays is not there."""
+    """By first offset of the segment; a segment without records to keep is absent."""
     from pyspark.sql import functions as f
 
     rows = kept.groupBy("first").agg(f.count("offset").alias("all"), f.count_if("keyless").alias("keyless")).collect()
@@ -64,7 +65,7 @@ def counts(kept: DataFrame) -> dict[int, Count]:
 
 
 def rewritten(kept: DataFrame, home: str, topic_id: str, wanted: Sequence[Rewriting]) -> list[Segment]:
-    """The new segments, ascending.  Each of them has records that stay."""
+    """Returns the new segments, ascending.  Each has records."""
     if not wanted:
         return []
     numbers = {segment.first: number for number, each in enumerate(wanted) for segment in each.segments}
@@ -75,7 +76,7 @@ def rewritten(kept: DataFrame, home: str, topic_id: str, wanted: Sequence[Rewrit
 
 
 def empty(stretch: Stretch) -> Segment:
-    """Where no record stays."""
+    """Returns the segment of a stretch without records to keep."""
     return Segment(stretch.first, stretch.end, "", 0, 0, -1, -1, to_hex(0))
 
 
@@ -85,7 +86,7 @@ Batches = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
 def _scan(home: str, segments: Sequence[Segment], old_ms: int) -> Batches:
-    """rank: the offset doubled, and 1 for an old tombstone, so that the highest one says both."""
+    """rank: twice the offset, plus 1 for an old tombstone, so that the maximum has both."""
 
     def scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

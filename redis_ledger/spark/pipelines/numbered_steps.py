@@ -1,10 +1,10 @@
-"""A job in numbered steps whose position is a subscription: where it stands, by what the broker has committed.
+"""Jobs in numbered steps whose position is a subscription; the broker commits both together.
 
-    step 7   what it wrote + its number + the offsets where step 8 begins        one decision, so one answer to both
-             "which was the last?" and "where does the next one begin?"
+    step 7   its records + its number + the offsets where step 8 begins          one commit, so both reads agree:
+             the last committed number, and the start of the next step
 
-The number is asked for first, then the offsets.  A step that somebody else commits in between is above that number, and
-the one that is made of these two answers has the same number and commits nothing.
+The number is read first, then the offsets.  If another run commits a step in between, this run's step has the same
+number and is not committed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ WAIT_S = 60.0
 
 
 def last_number(client: Client, name: str) -> int | None:
-    """Of the steps that are committed under the name; None: none is, or too long ago.  What they did can be seen when
-    this returns: a driver may have died between the decision and its being carried out.  Raises Unavailable."""
+    """Returns the last number committed under the name; None if there is none, or it has expired.  Its effects are
+    visible when this returns, even if a driver died before completing the commit.  Raises Unavailable."""
     number = client.transactions.once(name)
     owner, until_s = Step(name, None).owner, time.monotonic() + WAIT_S
     while client.transactions.list("committing", owner=owner, limit=1):
         if time.monotonic() > until_s:
-            raise Unavailable("The last step of this job is committed and not carried out yet; run it again later.")
+            raise Unavailable("The last step of this job is committed but not complete yet; run it again later.")
         time.sleep(LOOK_AGAIN_S)
     return number
 
 
-def noted(client: Client, topic: str, subscription: str) -> dict[int, int] | None:
-    """By partition; without those on which nothing is noted.  None when there is nothing at all."""
+def committed_offsets(client: Client, topic: str, subscription: str) -> dict[int, int] | None:
+    """Returns offsets by partition, without partitions that have none.  None if there are none at all."""
     try:
         cursors = client.subscriptions.stats(topic, subscription).cursors
     except UnknownSubscription:
@@ -46,7 +46,7 @@ def noted(client: Client, topic: str, subscription: str) -> dict[int, int] | Non
 
 
 def append(frame: DataFrame, options: Mapping[str, str]) -> int:
-    """Writes it as these options of the sink say; how many records it has."""
+    """Writes the frame with these options of the sink; returns the number of records."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import count, lit
 

@@ -1,9 +1,9 @@
-"""How a pipeline tells where it is: one line on stderr for each piece that is done.
+"""Progress of a pipeline: one line on stderr for each finished piece.
 
     offload: orders:0 from 0 to 9100: 9,055 records, 12.5 MB (3 of 8, 41.0 MB/s)
-             ╰ what it was           ╰ how much              ╰ done of all, and how fast since the beginning
+             ╰ the piece             ╰ its size              ╰ done of all, and the average rate
 
-Pieces that tasks finish are heard of on the driver as each task ends, and not only when the job does:
+Tasks report pieces to the driver when each task ends, not when the job does:
 
     heard = hear(spark.sparkContext, progress.done)
     rdd.foreach(lambda piece: heard.add([Done(piece.name, records=piece.records)]))
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """A piece.  records, bytes: 0 where it is not counted so."""
+    """A finished piece.  records, bytes: 0 if not counted."""
 
     what: str
     records: int = 0
@@ -32,8 +32,7 @@ class Done(NamedTuple):
 
 
 class Progress:
-    """name: of the pipeline.  pieces: how many there will be, as far as it is known; 0 where nobody can say.
-    For any number of threads."""
+    """name: of the pipeline.  pieces: the expected number, 0 if unknown.  Thread-safe."""
 
     def __init__(
         self, name: str, pieces: int = 0, *, out: TextIO | None = None, clock_s: Callable[[], float] = time.monotonic
@@ -44,7 +43,7 @@ class Progress:
         self.finished = self.records = self.bytes = 0
 
     def expect(self, pieces: int) -> None:
-        """So many more."""
+        """Raises the expected number of pieces."""
         with self._lock:
             self._pieces += pieces
 
@@ -63,7 +62,7 @@ class Progress:
         print(f"{self._name}: {one_line(sentence)}", file=self._out or sys.stderr, flush=True)
 
     def end(self, did: str) -> None:
-        """The last line: `did` is what was done to all of it, as in "offloaded"."""
+        """Prints the last line: `did` names the action, as in "offloaded"."""
         rate = self._rate()
         self.say(f"{did} {amounts(self.records, self.bytes) or 'nothing'}{rate and f', {rate}'}.")
 
@@ -80,7 +79,7 @@ def amounts(records: int, bytes_: int) -> str:
 
 
 def size(bytes_: float) -> str:
-    """12.5 MB: in powers of 1000."""
+    """Formats 12.5 MB, in powers of 1000."""
     for unit in ("B", "kB", "MB", "GB"):
         if bytes_ < 1000:
             return f"{bytes_:.0f} {unit}" if unit == "B" else f"{bytes_:.1f} {unit}"
@@ -89,7 +88,7 @@ def size(bytes_: float) -> str:
 
 
 def hear(context: SparkContext, heard: Callable[[Done], None]) -> Accumulator[Any]:
-    """Tasks add lists of pieces to it; `heard` is called on the driver for each, once, when its task has succeeded."""
+    """Tasks add lists of pieces to it; `heard` is called on the driver once for each piece of a task that succeeded."""
     from pyspark import AccumulatorParam
 
     class Hearing(AccumulatorParam[list[Done]]):
@@ -100,7 +99,7 @@ def hear(context: SparkContext, heard: Callable[[Done], None]) -> Accumulator[An
             return [*held, *added]
 
     class Heard(Hearing):
-        """The driver's; a worker gets the plain one."""
+        """The accumulator of the driver; workers get the base class."""
 
         def addInPlace(self, held: list[Done], added: Iterable[Done]) -> list[Done]:
             for piece in added:

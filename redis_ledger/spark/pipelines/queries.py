@@ -1,4 +1,4 @@
-"""A query of the user's, decided: its text as Spark is handed it, and where in it a fault is that Spark names.
+"""The user's SQL query: its text as passed to Spark, and the position in the file of an error that Spark reports.
 
     -- transform.sql                     select * from (
     select value from ordrs;     ──→     -- transform.sql
@@ -7,7 +7,7 @@
 
     "... line 3 pos 18 ..."      ──→     transform.sql, line 2, column 19: The table or view `ordrs` cannot be found.
 
-Within the brackets only a query is one: a statement that changes something is a syntax error, and never carried out.
+Inside the parentheses only a query is valid: a statement that changes something is a syntax error and never runs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from redis_ledger.ids import check_topic_name
 _END = re.compile(r";\s*(--[^\n]*\s*)*\Z")
 _PLACE = re.compile(r"\bline (\d+),? pos (\d+)")
 _FAULT = re.compile(r"\[[A-Z_.]+\]\s*(?P<said>.*?)\s*(?:SQLSTATE|\n|\Z)", re.DOTALL)
-_TRAIT = re.compile(r": (missing|extra input) '.*?'(?=\.|\Z)")  # about the brackets, so it would mislead
+_TRAIT = re.compile(r": (missing|extra input) '.*?'(?=\.|\Z)")  # refers to the parentheses, so it would mislead
 
 
 class Trigger(NamedTuple):
-    """every_ms None: what is there now, and no more."""
+    """every_ms None: process the available records and stop."""
 
     every_ms: int | None
 
@@ -37,19 +37,19 @@ def wrapped(text: str) -> str:
 
 
 def fault(file: str, text: str, message: str) -> str:
-    """One sentence.  message: Spark's, of the wrapped query."""
+    """Returns one sentence.  message: of Spark, for the wrapped query."""
     found = _FAULT.search(message)
     said = _TRAIT.sub("", found["said"] if found else message.strip().split("\n")[0]).rstrip(".")
     if (place := _PLACE.search(message)) is None:
         return f"{file}: {said}."
     line, column = int(place[1]) - 1, int(place[2]) + 1
     if line > len(text.rstrip().split("\n")):
-        return f"{file} ends too early; it has to be one query: select ... from ..."
+        return f"{file} ends too early; it must be one query: select ... from ..."
     return f"{file}, line {line}, column {column}: {said}."
 
 
 def inputs(text: str) -> dict[str, str]:
-    """Topics by the names that the query has for them: orders=shop.orders,rates; one without a name has its own.
+    """Parses topics by view name: orders=shop.orders,rates; without a name the topic's own is used.
     Raises ArgumentTypeError."""
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -57,24 +57,24 @@ def inputs(text: str) -> dict[str, str]:
         topic = topic if is_named else name
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise argparse.ArgumentTypeError(
-                f"{name!r} cannot be a name in SQL; write name=topic, as in orders={topic}"
+                f"{name!r} is not a valid name in SQL; write name=topic, as in orders={topic}"
             )
         try:
             check_topic_name(topic)
         except InvalidTopicName as error:
             raise argparse.ArgumentTypeError(error.detail) from None
         if name in found:
-            raise argparse.ArgumentTypeError(f"there are two inputs {name}; give each a name of its own")
+            raise argparse.ArgumentTypeError(f"two inputs are named {name}; give each a unique name")
         found[name] = topic
     return found
 
 
 def check_columns(file: str, types: Mapping[str, str]) -> None:
-    """Raises InvalidRequest for a result that cannot be a record; the types the sink looks at itself."""
+    """Raises InvalidRequest for a result without a value column; the sink checks the types."""
     if "value" not in types:
         there = ", ".join(types)
         raise InvalidRequest(
-            f"{file} has no column value, only {there}; name what is to be written so, as in to_json(struct(*)) value."
+            f"{file} has no column value, only {there}; name the value so, as in to_json(struct(*)) AS value."
         )
 
 

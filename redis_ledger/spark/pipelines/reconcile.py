@@ -1,10 +1,10 @@
-"""Are two sides the same, and if not, what is missing, too often, different or out of order?  With a report to keep.
+"""Reconcile: compares two sides, finds missing, duplicate, different and unordered records, and writes a report.
 
     --left topic:orders        ┐                          ┌ "The same: 20,000 records on both sides."
     --right parquet:days/orders┴→ rows → counts → verdict ┼ report.html, a page that needs nothing else
                                                           └ exit 0 the same · 1 not · 2 could not be compared
 
-Sides are read once, whatever their size; what is compared are hashes of 128 bits.
+Each side is read once, whatever its size; hashes of 128 bits are compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from redis_ledger.spark.pipelines.reconcile_facts import (
 from redis_ledger.spark.pipelines.reconcile_result import Reconciliation
 from redis_ledger.spark.pipelines.reconcile_rows import RowsQuery, contents_of, rows
 from redis_ledger.spark.pipelines.reconcile_samples import samples
-from redis_ledger.spark.pipelines.reconcile_sides import Loaded, Side, load, shaped, side
+from redis_ledger.spark.pipelines.reconcile_sides import Loaded, Side, load, side, transformed
 from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ SAMPLES = 20
 
 
 class _Looked:
-    """A side as it was read: its table, its rows, and what was counted."""
+    """A side that was read: its table, its rows, and its counts."""
 
     def __init__(self, letter: str, loaded: Loaded, frame: DataFrame, wanted: RowsQuery, within: str) -> None:
         from pyspark import StorageLevel
@@ -53,17 +53,17 @@ class _Looked:
         self.kept = rows(frame, wanted).persist(StorageLevel.MEMORY_AND_DISK)
         self.rows = self.kept
         self.left_out = 0
-        self.partitions = counts.partitions(self.rows, within, loaded.standings)
+        self.partitions = counts.partitions(self.rows, within, loaded.partition_ends)
 
     def narrow(self, bounds: dict[int, tuple[int, int]]) -> None:
         before = sum(each.records for each in self.partitions)
         self.rows = counts.within(self.rows, bounds)
-        standings = {
-            number: standing._replace(start=bounds[number][0], end=bounds[number][1])
-            for number, standing in self.loaded.standings.items()
+        partition_ends = {
+            number: ends._replace(start=bounds[number][0], end=bounds[number][1])
+            for number, ends in self.loaded.partition_ends.items()
             if number in bounds
         }
-        self.partitions = counts.partitions(self.rows, self.within, standings)
+        self.partitions = counts.partitions(self.rows, self.within, partition_ends)
         self.left_out = before - sum(each.records for each in self.partitions)
 
     def facts(self) -> SideFacts:
@@ -75,7 +75,7 @@ class _Looked:
 
 
 def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress) -> Reconciliation:
-    """Raises LedgerError, and what Spark raises, where it cannot be compared."""
+    """Raises LedgerError, and Spark's errors, if the sides cannot be compared."""
     began, began_s = datetime.now(UTC), time.monotonic()
     right: Side | None = given.right
     expected = expectations.read(right.place) if right is not None and right.kind == "expect" else None
@@ -83,7 +83,9 @@ def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress
     queries, reached = (given.left_as, given.right_as), common.connection_of(given)
     headers = any("headers" in (text or "") for text in (given.contents, given.key, given.where, *queries))
     loads = [load(spark, each, reached, given.isolation, headers=headers) for each in sides]
-    frames = [shaped(spark, loaded.frame, query, given.where) for loaded, query in zip(loads, queries, strict=False)]
+    frames = [
+        transformed(spark, loaded.frame, query, given.where) for loaded, query in zip(loads, queries, strict=False)
+    ]
     wanted = RowsQuery(
         given.key or "", given.contents or contents_of([frame.columns for frame in frames]), given.time,
         given.ordered_by or "", given.json,
@@ -118,7 +120,7 @@ def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress
 
 def _check_order(looked: list[_Looked], demands: Demands) -> None:
     if demands.ordered_by and not any(each.first is not None for one in looked for each in one.partitions):
-        raise InvalidRequest("--ordered-by needs a column offset on one side at least: it says what comes first.")
+        raise InvalidRequest("--ordered-by needs a column offset on at least one side, for the order of records.")
 
 
 def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: int) -> Reconciliation:
@@ -133,7 +135,7 @@ def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: in
 
 
 def _draw(outcome: Reconciliation, looked: list[_Looked]) -> None:
-    """What the charts of the page need."""
+    """Computes the charts of the page."""
     rows = {each.letter.lower(): each.rows for each in looked}
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     times = [each for each in (one.times() for one in sides) if each is not None]
@@ -153,7 +155,7 @@ ASKED = ("key", "left_as", "right_as", "where", "isolation", "ordered_by", "json
 
 
 def _asked(given: argparse.Namespace) -> list[tuple[str, str]]:
-    """What the reader of the report should know of how it was compared."""
+    """Returns the options of the comparison for the report."""
     said = []
     for name in ASKED:
         value = getattr(given, name)
@@ -165,31 +167,31 @@ def _asked(given: argparse.Namespace) -> list[tuple[str, str]]:
 def parser() -> argparse.ArgumentParser:
     made = common.parser(NAME, "Compare two sides, record by record, and write a report.")
     made.epilog = (
-        "A side is topic:NAME, offloaded:NAME (what was offloaded of it), parquet:PATH, jsonl:PATH or, on the right, "
+        "A side is topic:NAME, offloaded:NAME (its offloaded records), parquet:PATH, jsonl:PATH or, on the right, "
         "expect:FILE.json.  Exit code 0: the same; 1: not; 2: it could not be compared."
     )
     say = made.add_argument
-    say("--left", type=side, required=True, metavar="KIND:PLACE", help="what should be")
+    say("--left", type=side, required=True, metavar="KIND:PLACE", help="the expected side")
     say("--right", type=side, metavar="KIND:PLACE", help="what is")
     say("--report", metavar="FILE", default="reconcile.html", help="where to write the page (%(default)s)")
-    say("--write-expectations", metavar="FILE", help="write down what the left side is now")
+    say("--write-expectations", metavar="FILE", help="write the current facts of the left side to a file")
     say(
         "--key", metavar="SQL",
-        help="what makes a record the one it is: expressions, or `offset`, which is partition and offset (all of its "
-        "contents); $.name is a member of a value that is JSON",
+        help="identity of a record: expressions, or `offset` for partition and offset (default: all of its"
+        " contents); $.name is a member of a value that is JSON",
     )  # fmt: skip
-    say("--contents", metavar="SQL", help="what has to be equal (key and value, else all columns)")
-    say("--json", action="store_true", help="values are JSON: what means the same is the same")
-    say("--unique", action="store_true", help="duplicates are wrong even where both sides have them")
-    say("--ordered-by", metavar="SQL", help="what has to ascend in the order of offsets")
+    say("--contents", metavar="SQL", help="columns to compare (key and value, else all columns)")
+    say("--json", action="store_true", help="values are JSON: compare their meaning")
+    say("--unique", action="store_true", help="duplicates are wrong even if both sides have them")
+    say("--ordered-by", metavar="SQL", help="an expression that must ascend with offsets")
     say("--ordered-within", choices=["partition", "key"], default="partition")
-    say("--where", metavar="SQL", help="compare only records of which this is true")
-    say("--left-as", metavar="SQL", help="a query over the table `side`, which makes the left one's columns")
-    say("--right-as", metavar="SQL", help="the same for the right one")
-    say("--overlap", action="store_true", help="leave out offsets that only one side has come to")
-    say("--time", metavar="COLUMN", default="timestamp", help="what the chart is drawn by (%(default)s)")
+    say("--where", metavar="SQL", help="compare only records that match")
+    say("--left-as", metavar="SQL", help="a query over the table `side` that returns the left columns")
+    say("--right-as", metavar="SQL", help="the same for the right side")
+    say("--overlap", action="store_true", help="compare only offsets that both sides have reached")
+    say("--time", metavar="COLUMN", default="timestamp", help="the time of the chart (%(default)s)")
     say("--isolation", choices=["read_committed", "read_uncommitted"], default="read_committed")
-    say("--samples", type=int, default=SAMPLES, metavar="NUMBER", help="how many to show (%(default)s)")
+    say("--samples", type=int, default=SAMPLES, metavar="NUMBER", help="number of records to show (%(default)s)")
     return made
 
 
@@ -199,7 +201,7 @@ def main(arguments: list[str]) -> int:
     made = parser()
     given = made.parse_args(arguments)
     if given.right is None and given.write_expectations is None:
-        made.error("say what to compare with: --right, or --write-expectations FILE to compare later")
+        made.error("give --right, or --write-expectations FILE to compare later")
     try:
         with common.started(given) as spark:
             outcome = reconcile(spark, given, Progress(NAME))

@@ -1,6 +1,6 @@
-"""What the charts of a reconciliation draw: records by time, and by offset in each partition.
+"""Data of the charts of a reconciliation: records by time, and by offset in each partition.
 
-through_time    |▂▅▇▅▂  |  bins of a width that people count in, at most BINS_MAX
+through_time    |▂▅▇▅▂  |  bins of a round width, at most BINS_MAX
 along_offsets   0 |██░███████| 9,100   cells, at most CELLS a partition
 """
 
@@ -23,7 +23,7 @@ class Bins(NamedTuple):
     b: list[int]
 
 
-# Widths that people count in: milliseconds to weeks.
+# Round widths: milliseconds to weeks.
 WIDTHS_MS: list[int] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000,
              60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000,
              21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000]  # fmt: skip
@@ -31,7 +31,7 @@ BINS_MAX = 80
 
 
 def width_ms(from_ms: int, to_ms: int) -> int:
-    """The least such width that needs BINS_MAX bins at most."""
+    """Returns the least such width that needs at most BINS_MAX bins."""
     least = (to_ms - from_ms) // BINS_MAX + 1
     return next((each for each in WIDTHS_MS if each >= least), -(-least // WIDTHS_MS[-1]) * WIDTHS_MS[-1])
 

@@ -1,11 +1,11 @@
-"""Counting on Spark: a side by itself, and two sides laid over each other.
+"""Counts on Spark: each side by itself, and two sides joined by identity.
 
     rows of a side ─→ partitions, holes      in the order of offsets
-    rows of both   ─→ laid_over ─→ matched   how many differ, and in which way
+    rows of both   ─→ laid_over ─→ matched   how many differ, and how
                                ─→ to_show    which of them
 
-All of it reads the rows of reconcile_rows, which are kept, so that a side is read once.  Cost: a sort of each side by
-offset, and one shuffle of both by identity.
+All of it reads the cached rows of reconcile_rows, so a side is read once.  Cost: a sort of each side by offset, and one
+shuffle of both by identity.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOLES_SHOWN = 20
-HALF = 32  # bits: sums of halves stay within 64 bits for two billion records
+HALF = 32  # bits: sums of halves fit into 64 bits for two billion records
 Identity = tuple[int, int]
 
 
-def partitions(rows: DataFrame, within: str, standings: Mapping[int, PartitionEnds]) -> list[PartitionFacts]:
-    """within: what `ordered` has to ascend in, partition or key; it needs offsets."""
+def partitions(rows: DataFrame, within: str, partition_ends: Mapping[int, PartitionEnds]) -> list[PartitionFacts]:
+    """within: the scope in which `ordered` must ascend, partition or key; needs offsets."""
     from pyspark.sql import functions as F
 
     facts = []
@@ -42,12 +42,12 @@ def partitions(rows: DataFrame, within: str, standings: Mapping[int, PartitionEn
     )  # fmt: skip
     for row in counted.collect():
         found = row.asDict()
-        standing = _stands(standings.get(found["partition"]))
-        facts.append(PartitionFacts(**_kept(found), checksum=_sum(found, "c1"), **standing))
+        ends = _end_offsets(partition_ends.get(found["partition"]))
+        facts.append(PartitionFacts(**_kept(found), checksum=_sum(found, "c1"), **ends))
     seen = {each.partition for each in facts}
     facts += [
-        PartitionFacts(number, 0, 0, 0, **_stands(standing))
-        for number, standing in standings.items()
+        PartitionFacts(number, 0, 0, 0, **_end_offsets(ends))
+        for number, ends in partition_ends.items()
         if number not in seen
     ]
     return sorted(facts)
@@ -57,10 +57,10 @@ def _kept(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in PartitionFacts._fields}
 
 
-def _stands(standing: PartitionEnds | None) -> dict[str, int]:
-    if standing is None:
+def _end_offsets(ends: PartitionEnds | None) -> dict[str, int]:
+    if ends is None:
         return {}
-    return {"start": standing.start, "stable": standing.end, "log_end": standing.log_end}
+    return {"start": ends.start, "stable": ends.end, "log_end": ends.log_end}
 
 
 def _halves(name: str) -> list[Column]:
@@ -73,13 +73,13 @@ def _halves(name: str) -> list[Column]:
 
 
 def _sum(found: Mapping[str, Any], name: str) -> int:
-    """Of the hashes as unsigned numbers, modulo 2^64: it does not depend on their order."""
+    """Sum of the hashes as unsigned numbers, modulo 2^64; independent of their order."""
     total: int = (found[f"{name}_high"] << HALF) + found[f"{name}_low"]
     return total % WORD
 
 
 def _in_order(rows: DataFrame, within: str) -> DataFrame:
-    """step: from the offset before; falls: what has to ascend does not."""
+    """step: from the previous offset.  falls: the ordered expression does not ascend."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -92,7 +92,7 @@ def _in_order(rows: DataFrame, within: str) -> DataFrame:
 
 
 def holes(rows: DataFrame) -> list[Hole]:
-    """The longest stretches of offsets without a record."""
+    """Returns the longest ranges of offsets without a record."""
     from pyspark.sql import functions as F
 
     gaps = _in_order(rows, "partition").where("step > 1").orderBy(F.desc("step"), "partition", "offset")
@@ -103,7 +103,7 @@ def holes(rows: DataFrame) -> list[Hole]:
 
 
 def overlap(a: Sequence[PartitionFacts], b: Sequence[PartitionFacts]) -> dict[int, tuple[int, int]]:
-    """The offsets that both sides have, by partition; of a topic from its start to what is decided."""
+    """Returns the offsets that both sides have, by partition; for a topic from its start to the stable offset."""
     bounds: dict[int, tuple[int, int]] = {}
     others = {each.partition: _bounds(each) for each in b}
     for each in a:
@@ -130,7 +130,7 @@ def within(rows: DataFrame, bounds: Mapping[int, tuple[int, int]]) -> DataFrame:
 
 
 class Kind(NamedTuple):
-    """Identities of which the sides differ in one way.  name: as in Matched."""
+    """Identities in which the sides differ in one way.  name: as in Matched."""
 
     name: str
     condition: str
@@ -146,7 +146,7 @@ KINDS = (
 
 
 def laid_over(a: DataFrame, b: DataFrame) -> DataFrame:
-    """Each identity with how often each side has it, sums of its contents, and the first place it is at."""
+    """Returns each identity with its count on each side, sums of its contents, and its first position."""
     from pyspark.sql import functions as F
 
     def one(rows: DataFrame, mine: str, other: str) -> DataFrame:
@@ -180,6 +180,6 @@ def matched(identities: DataFrame) -> Matched:
 
 
 def to_show(identities: DataFrame, kind: Kind, number: int) -> list[Identity]:
-    """The first of them, by place."""
+    """Returns the first of them, by position."""
     chosen = identities.where(kind.condition).orderBy("place", "i1").limit(number)
     return [(row.i1, row.i2) for row in chosen.select("i1", "i2").collect()]

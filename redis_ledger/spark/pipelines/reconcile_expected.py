@@ -1,8 +1,8 @@
-"""Expectations: what is to be true of a side, in a file, where there is no second side to compare with.
+"""Expectations: facts about a side in a file, to compare with in place of a second side.
 
     {"count": 20000, "partitions": {"0": 5012, "1": 4988}, "checksum": "9f2c…", "unique": ["$.flight"]}
 
-`--write-expectations` writes down what a side is now, `--right expect:FILE` asks later whether it still is.
+`--write-expectations` writes the current facts of a side, and `--right expect:FILE` compares a side with them later.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ SHOWN = 5
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is left out is not looked at.
+    """Absent fields are not checked.
 
     count, count_min, count_max   records
     partitions      records by partition, all of them
     offsets         [first, end] by partition, end exclusive: of the records, not of the log
     checksum        as the report shows it; depends on --contents, --json and --where
-    keys            what --key is of all records, as text; each at least once and no other
-    distinct_keys   how many there are
-    unique          expressions no two records may share
-    not_null        expressions that are null nowhere
+    keys            the values of --key in all records, as text; each at least once and no other
+    distinct_keys   number of distinct keys
+    unique          expressions that must be unique
+    not_null        expressions that must not be null
     """
 
     count: int | None = None
@@ -49,21 +49,21 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 def read(path: str) -> Expected:
-    """Raises InvalidRequest for what is no expectations."""
+    """Raises InvalidRequest for an invalid file."""
     try:
         found = msgspec.json.decode(Path(path).read_bytes(), type=Expected)
     except OSError as error:
         raise InvalidRequest(f"{path} cannot be read: {error.strerror}.") from None
     except msgspec.MsgspecError as error:
         known = ", ".join(Expected.__struct_fields__)
-        raise InvalidRequest(f"{path} is no expectations: {error}. Known are {known}.") from None
+        raise InvalidRequest(f"{path} is not a file of expectations: {error}. The fields are {known}.") from None
     if found == Expected():
-        raise InvalidRequest(f"{path} expects nothing; name one of {', '.join(Expected.__struct_fields__)}.")
+        raise InvalidRequest(f"{path} has no expectation; name one of {', '.join(Expected.__struct_fields__)}.")
     return found
 
 
 def of_side(facts: SideFacts) -> Expected:
-    """What the side is now."""
+    """Returns the current facts of the side."""
     named = [each for each in facts.partitions if each.partition >= 0]
     return Expected(
         count=facts.records,
@@ -83,7 +83,7 @@ def write(path: str, expected: Expected) -> None:
 
 
 def counted(expected: Expected, facts: SideFacts) -> list[Check]:
-    """What the facts alone decide."""
+    """Checks that need only the facts."""
     checks = []
     count = facts.records
     for name, wanted, holds in (
@@ -122,7 +122,7 @@ def _shown(value: object) -> str:
 
 
 def looked_up(expected: Expected, frame: DataFrame, wanted: RowsQuery) -> list[Check]:
-    """What Spark has to look for: one job for each."""
+    """Checks that need Spark: one job for each."""
     checks = []
     if expected.keys is not None or expected.distinct_keys is not None:
         key = wanted.key or "key"

@@ -1,10 +1,11 @@
-"""What a reconciliation found, and what that means in plain sentences.
+"""Findings of a reconciliation, and their summary in plain sentences.
 
     SideFacts A ┐
     SideFacts B ├─→ verdict ─→ "Not the same: 37 records are missing in B."   wrong: differences
-    Matched     ┘                                                             notes: what is as it may be
+        Matched     ┘                                                             notes: no difference
 
-A is what should be, B what is.  A gap in offsets is no loss: markers, aborted and compacted records leave them.  Pure.
+A is the expected side, B the actual one.  A gap in offsets is no loss: markers, aborted and compacted records leave
+gaps.  Pure.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ WORD = 1 << 64
 
 
 class PartitionFacts(NamedTuple):
-    """A partition of one side; -1 where the side knows none.
+    """A partition of one side; -1 if the side has no partitions.
 
-    first, end         offsets of the first record, and behind the last; None where there are no offsets
-    holes, hole_runs   offsets between them without a record, and in how many stretches
-    repeated           records at an offset that another record has too
-    unordered          records that come behind a greater one
-    start, stable, log_end   of the topic, None elsewhere: where it starts, what is decided, what is written
+    first, end         offsets of the first record, and after the last; None if there are no offsets
+    holes, hole_runs   offsets in between without a record, and the number of such ranges
+    repeated           records with the offset of another record
+    unordered          records that follow a greater one
+    start, stable, log_end   of a topic, else None: log start, stable offset, log end offset
     """
 
     partition: int
@@ -44,7 +45,7 @@ class PartitionFacts(NamedTuple):
 
     @property
     def without_record(self) -> int:
-        """Offsets of the range that has none: of a topic from its start to what is decided."""
+        """Offsets of the range without a record; for a topic from its start to the stable offset."""
         if self.start is None or self.stable is None:
             return self.holes
         return self.stable - self.start - (self.records - self.repeated)
@@ -98,18 +99,18 @@ class SideFacts:
         return sum((each.log_end or 0) - (each.stable or 0) for each in self.partitions)
 
     def times(self) -> tuple[int, int] | None:
-        """The least and the greatest timestamp in ms."""
+        """Returns the least and the greatest timestamp in ms."""
         known = [(each.min_ms, each.max_ms) for each in self.partitions if each.records]
         lows, highs = [low for low, _ in known if low is not None], [high for _, high in known if high is not None]
         return (min(lows), max(highs)) if lows and highs else None
 
 
 class Matched(NamedTuple):
-    """Identities of A and B laid over each other.
+    """Identities of A joined with those of B.
 
-    missing, extra     records whose identity the other side does not have at all: missing in B, only in B
-    fewer, more        of identities that both have: records that A has more often than B; B more often than A
-    differing          identities that both have as often, with other contents
+    missing, extra     records whose identity is only on one side: missing in B, only in B
+    fewer, more        of identities on both sides: records that A has more often than B; B more often than A
+    differing          identities that both have equally often, with different contents
     distinct, duplicates   of each side: identities, and records beyond the first of each
     """
 
@@ -125,7 +126,7 @@ class Matched(NamedTuple):
 
 
 class Check(NamedTuple):
-    """An expectation, and what was found."""
+    """An expectation and the actual value."""
 
     name: str
     expected: str
@@ -135,7 +136,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """wrong: each a difference.  notes: what a reader should know, and no difference."""
+    """wrong: one sentence a difference.  notes: remarks that are no difference."""
 
     headline: str
     wrong: list[str] = field(default_factory=list)
@@ -147,7 +148,7 @@ class Verdict:
 
 
 class Demands(NamedTuple):
-    """What was asked for beyond the same contents.  ordered_by, within: "" and partition or key.
+    """Checks beyond equal contents.  ordered_by, within: "" and partition or key.
     is_by_offset: records are matched by partition and offset."""
 
     ordered_by: str = ""
@@ -186,7 +187,7 @@ def of_expectations(a: SideFacts, checks: Sequence[Check], demands: Demands) -> 
 
 
 def alone(a: SideFacts, demands: Demands) -> Verdict:
-    """Nothing to compare with; only what A says of itself."""
+    """Checks A by itself; there is nothing to compare with."""
     wrong = _disorder(a, demands)
     return _verdict(wrong, _notes(a, demands), f"A holds {amount(a.records, 'record', 'records')}.", "A is not sound")
 

@@ -1,10 +1,10 @@
-"""Each record as a few numbers: where it is, when it was, who it is and what it holds, the latter two as hashes.
+"""Each record as a few numbers: position, time, and hashes of its identity and its contents.
 
     value, key, partition, offset, timestamp ...  ─→  partition offset ms  i1 i2  c1 c2  bytes ordered
                                                                           identity contents
 
-Two hashes of 64 bits with different seeds make one of 128.  What is hashed is bytes: a text as UTF-8, a number as its
-text, a struct as JSON, so that the same record has the same hash whatever it was read from.  Null is not empty.
+Two hashes of 64 bits with different seeds form one of 128.  Hashed are bytes: a text as UTF-8, a number as its text, a
+struct as JSON, so that a record has the same hash in any source.  Null differs from empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-# Where a record is, not what it is; only compared when it is asked for.
+# The position of a record, compared only on request.
 PLACES = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "producerId", "producerEpoch",
           "position", "transaction")  # fmt: skip
 CONTENTS = ("key", "value")
@@ -29,8 +29,8 @@ JSON_PATH = re.compile(r"\$\.[A-Za-z_][\w.\[\]]*")
 
 
 class RowsQuery(NamedTuple):
-    """Expressions of SQL.  key "": the contents; "offset": partition and offset.  contents: separated by commas.
-    time: a column.  ordered_by: "" or what has to ascend.  is_json: values that mean the same JSON are the same."""
+    """SQL expressions.  key "": the contents; "offset": partition and offset.  contents: comma-separated.
+    time: a column.  ordered_by: "" or what must ascend.  is_json: values with the same JSON meaning are equal."""
 
     key: str
     contents: str
@@ -44,25 +44,27 @@ class RowsQuery(NamedTuple):
 
 
 def contents_of(names: Sequence[Sequence[str]]) -> str:
-    """What to compare when nobody says: key and value, else all columns that every side has.  Raises InvalidRequest."""
+    """Returns the default contents: key and value, else all columns common to every side.  Raises InvalidRequest."""
     common = [name for name in names[0] if all(name in others for others in names[1:])]
     if "value" in common:
         return ", ".join(f"`{name}`" for name in CONTENTS if name in common)
     left = [name for name in common if name not in PLACES]
     if not left:
         shown = " and ".join(f"({', '.join(each)})" for each in names)
-        raise InvalidRequest(f"The two sides have no column in common to compare: {shown}. Say which by --right-as.")
+        raise InvalidRequest(
+            f"The two sides have no common column to compare: {shown}. Rename columns with --right-as."
+        )
     return ", ".join(f"`{name}`" for name in sorted(left))
 
 
 def sql(expression: str) -> str:
-    """$.origin stands for the member of the value, which is JSON, as text."""
+    """Replaces $.origin by the member of the JSON value, as text."""
     return JSON_PATH.sub(lambda found: f"get_json_object(cast(value as string), '{found[0]}')", expression)
 
 
 def rows(frame: DataFrame, wanted: RowsQuery) -> DataFrame:
-    """The table of the picture.  Raises InvalidRequest, and Spark's AnalysisException for an expression that does not
-    fit the columns."""
+    """Returns the table of the picture.  Raises InvalidRequest, and Spark's AnalysisException for an expression that
+    does not fit the columns."""
     from pyspark.sql import functions as F
 
     held = _bytes(frame, wanted.contents, wanted.is_json)
@@ -94,7 +96,7 @@ def hashes(frame: DataFrame, wanted: RowsQuery) -> tuple[Column, Column]:
 
 
 def texts(frame: DataFrame, expressions: str, is_json: bool) -> Column:
-    """The same as text, to be shown: parts are joined by a blank, and what is not UTF-8 is shown as hex."""
+    """Returns the columns as text for display: parts joined by a blank, and bytes that are not UTF-8 as hex."""
     from pyspark.sql import functions as F
 
     def shown(part: Column) -> Column:
@@ -105,7 +107,7 @@ def texts(frame: DataFrame, expressions: str, is_json: bool) -> Column:
 
 
 def _bytes(frame: DataFrame, expressions: str, is_json: bool) -> list[Column]:
-    """Each expression as bytes."""
+    """Returns each expression as bytes."""
     from pyspark.sql import functions as F
 
     made = frame.select(F.expr(f"struct({sql(expressions)})").alias("all")).schema["all"].dataType
@@ -132,7 +134,7 @@ def _as_bytes(column: Column, name: str, kind: DataType, is_json: bool) -> Colum
 def _hashes(parts: Sequence[Column]) -> tuple[Column, Column]:
     from pyspark.sql import functions as F
 
-    # Spark's hash passes over nulls, so that (null, "a") would be ("a", null).
+    # Spark's hash skips nulls, so that (null, "a") would equal ("a", null).
     marked = [each for part in parts for each in (part.isNull(), part)]
     return F.xxhash64(*marked), F.xxhash64(F.lit("the other half"), *marked)
 
@@ -144,7 +146,7 @@ def _number(frame: DataFrame, name: str, kind: str) -> Column:
 
 
 def _ms(frame: DataFrame, name: str) -> Column:
-    """Null where there is no time, or none that Spark can read."""
+    """Null if there is no time, or none that Spark can parse."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 

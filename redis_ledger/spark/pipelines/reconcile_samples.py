@@ -1,6 +1,6 @@
-"""Some of the records that differ, as a reader wants to see them: where, when, and what.
+"""Samples of records that differ: position, time and contents.
 
-They are looked for by identity in the sides themselves, so only where something differs is a side read again.
+They are found by identity in the sides themselves, so a side is read again only if something differs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redis_ledger.spark.pipelines.reconcile_rows import NOWHERE, RowsQuery, hash
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TEXT_MAX = 400  # characters of a record that are shown
+TEXT_MAX = 400  # characters of a record to show
 EACH_MAX = 4  # records of one identity
 TITLES = {
     "missing": "Missing in B",
@@ -28,7 +28,7 @@ LOOKED_FOR_IN = {"missing": "A", "extra": "B", "more": "B", "fewer": "A", "diffe
 
 
 class Sample(NamedTuple):
-    """letter: whose it is.  partition, offset, ms: None where the side has none.  key: "" where there is none."""
+    """letter: the side.  partition, offset, ms: None if the side has none.  key: "" if there is none."""
 
     letter: str
     partition: int | None
@@ -39,7 +39,7 @@ class Sample(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """kind: as in Matched.  number: of records that differ so; shown: the first of them."""
+    """kind: as in Matched.  number: of records with this difference; shown: the first of them."""
 
     kind: str
     title: str
@@ -60,7 +60,7 @@ def samples(
 
 
 def _shown(kind: Kind, chosen: Sequence[Identity], frames: dict[str, DataFrame], wanted: RowsQuery) -> list[Sample]:
-    """In the order chosen, A before B."""
+    """In the order of `chosen`, A before B."""
     at = {identity: number for number, identity in enumerate(chosen)}
     held: list[tuple[int, Sample]] = []
     for letter in LOOKED_FOR_IN[kind.name] if chosen else "":

@@ -1,13 +1,13 @@
-"""Where records to compare are, and how each place is read as a table.
+"""Sides of a reconciliation: the places of records, and how each is read as a table.
 
-    topic:orders          key, value, topic, partition, offset, timestamp; what is committed now, and no more
-    offloaded:orders           of the same topic what was offloaded: the files that the manifest names, read as files
-    parquet:out/hours     a folder, a file or a glob; the columns it has
-    jsonl:flights.jsonl   lines of JSON: its members as columns, and the line as `value` unless it has a member of
-                          that name
-    expect:facts.json     no records, but what is to be true of those of the other side
+    topic:orders          key, value, topic, partition, offset, timestamp; up to the current stable offset
+    offloaded:orders           the offloaded records of a topic, read from the files of the manifest
+    parquet:out/hours     a folder, a file or a glob, with its own columns
+    jsonl:flights.jsonl   lines of JSON: members become columns; the line is `value` unless it has a member of that
+                          name
+    expect:facts.json     no records: expectations for the other side
 
-A topic is read up to where it stands when it is first looked at, so that every look sees the same.
+The end of a topic is determined once, so all reads of it see the same records.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.spark.offset_options import PartitionEnds
-from redis_ledger.spark.partition_metadata import standings
+from redis_ledger.spark.partition_metadata import partition_ends
 from redis_ledger.spark.pipelines.arguments import client_of, options_of
-from redis_ledger.spark.read_options import Connection, reading
+from redis_ledger.spark.read_options import Connection, parse_read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,15 +57,15 @@ def side(text: str) -> Side:
 
 
 class Loaded(NamedTuple):
-    """standings: of a topic's partitions; elsewhere there are none."""
+    """partition_ends: of a topic's partitions; empty for other sides."""
 
     side: Side
     frame: DataFrame
-    standings: dict[int, PartitionEnds]
+    partition_ends: dict[int, PartitionEnds]
 
 
 def load(spark: SparkSession, side: Side, reached: Connection, isolation: str, *, headers: bool) -> Loaded:
-    """Raises UnknownTopic, InvalidRequest; Spark's AnalysisException where there is no such file."""
+    """Raises UnknownTopic, InvalidRequest; Spark's AnalysisException if a file does not exist."""
     if side.kind == "topic":
         return _topic(spark, side, reached, isolation, headers)
     if side.kind == "offloaded":
@@ -74,21 +74,21 @@ def load(spark: SparkSession, side: Side, reached: Connection, isolation: str, *
         return Loaded(side, spark.read.parquet(side.place), {})
     if side.kind == "jsonl":
         return Loaded(side, _lines(spark, side.place), {})
-    raise InvalidRequest("Expectations are no records; give them as --right.")
+    raise InvalidRequest("Expectations are not records; give them as --right.")
 
 
 def _topic(spark: SparkSession, side: Side, reached: Connection, isolation: str, headers: bool) -> Loaded:
     options = {**options_of(reached), "topics": side.place, "isolation": isolation}
-    found = standings(reading(options, "batch"), all_named=True)
+    found = partition_ends(parse_read_options(options, "batch"), all_named=True)
     if len({partition.topic for partition in found}) != 1:
-        raise InvalidRequest(f"{side.place!r} is more than one topic; compare them one by one.")
+        raise InvalidRequest(f"{side.place!r} is more than one topic; compare one topic at a time.")
     options |= {
-        "startingOffsets": _offsets(side.place, {at.partition: standing.start for at, standing in found.items()}),
-        "endingOffsets": _offsets(side.place, {at.partition: standing.end for at, standing in found.items()}),
+        "startingOffsets": _offsets(side.place, {at.partition: ends.start for at, ends in found.items()}),
+        "endingOffsets": _offsets(side.place, {at.partition: ends.end for at, ends in found.items()}),
         "includeHeaders": str(headers).lower(),
     }
     frame = spark.read.format("redis-ledger").options(**options).load()
-    return Loaded(side, frame, {at.partition: standing for at, standing in found.items()})
+    return Loaded(side, frame, {at.partition: ends for at, ends in found.items()})
 
 
 def _offsets(topic: str, at: dict[int, int]) -> str:
@@ -101,13 +101,13 @@ def _offloaded(spark: SparkSession, side: Side, reached: Connection) -> Loaded:
     home = f"file://{found.home}" if found.home.startswith("/") else found.home
     files = [f"{home}/{each.file}" for one in found.partitions for each in one.segments if each.file]
     if not files:
-        raise InvalidRequest(f"Nothing of {side.place} is offloaded.")
-    standings = {
+        raise InvalidRequest(f"{side.place} has no offloaded records.")
+    partition_ends = {
         one.partition: PartitionEnds(one.segments[0].first, one.offloaded_offset, one.offloaded_offset)
         for one in found.partitions
         if one.segments
     }
-    return Loaded(side, spark.read.parquet(*files), standings)
+    return Loaded(side, spark.read.parquet(*files), partition_ends)
 
 
 def _lines(spark: SparkSession, place: str) -> DataFrame:
@@ -131,8 +131,8 @@ def _first_bad(lines: DataFrame) -> str:
     return "" if bad is None else str(bad[0])[:80]
 
 
-def shaped(spark: SparkSession, frame: DataFrame, query: str | None, where: str | None) -> DataFrame:
-    """query: SQL over the table `side`.  Both are the user's; Spark's AnalysisException says what is wrong."""
+def transformed(spark: SparkSession, frame: DataFrame, query: str | None, where: str | None) -> DataFrame:
+    """query: SQL over the table `side`.  Raises Spark's AnalysisException for an error of the user's SQL."""
     if query:
         frame.createOrReplaceTempView("side")
         try:

@@ -1,15 +1,15 @@
-"""Replay: a range of one topic is written to another, at a rate, and every record of it once.
+"""Replay: writes a range of one topic to another, at a rate, each record exactly once.
 
-    orders      ····│ range, fixed when the job is first run │····
+    orders      ····│ range, fixed by the first run of the job │····
                      step 1   step 2   step 3
-    orders-dev        ↓ each in one decision: its records, its number, and where the next one begins
+    orders-dev        ↓ each in one commit: its records, its number, and the start of the next step
 
-    killed in a step     nothing of it is seen; whoever runs the job again begins with it
-    killed between two   the next run goes on with the next
-    two run it           each step is committed by one of them, and what the other wrote of it is aborted
+    killed in a step     nothing of it is visible; the next run repeats it
+    killed between two   the next run continues
+    two concurrent runs  one of them commits each step; the other's records are aborted
 
-Nothing is kept on this machine.  The broker has the range and the position, as two subscriptions of the source: its lag
-is what is left.
+No state is kept on this machine.  The broker has the range and the position, as two subscriptions of the source, whose
+backlog is the rest of the job.
 
     redis-ledger pipeline replay --from orders --to orders-dev --from-time 2026-01-01T00:00:00Z --rate 5000
 """
@@ -30,11 +30,11 @@ from redis_ledger.spark import partition_metadata, plan
 from redis_ledger.spark.offset_options import Offsets, to_checkpoint
 from redis_ledger.spark.pipelines import replay_plan
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.numbered_steps import append, last_number, noted
+from redis_ledger.spark.pipelines.numbered_steps import append, committed_offsets, last_number
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.replay_plan import Pace
 from redis_ledger.spark.pipelines.time_arguments import moment_ms
-from redis_ledger.spark.read_options import Connection, reading
+from redis_ledger.spark.read_options import Connection, parse_read_options
 from redis_ledger.spark.task_commit import Step
 from redis_ledger.spark.write_options import TRANSACTION_TIMEOUT_MS
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = "replay"
-# The arguments that say what is replayed; the others say how.
+# The arguments that select what is replayed; the others select how.
 IDENTITY = ("source", "target", "from_time", "to_time", "from_offsets", "to_offsets")
 
 
@@ -52,49 +52,47 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
-    made = parser(NAME, "Write a range of a topic to another one, at a rate, and every record once.")
-    made.add_argument("--from", dest="source", required=True, metavar="TOPIC", help="what is replayed")
-    made.add_argument("--to", dest="target", required=True, metavar="TOPIC", help="where it is written")
+    made = parser(NAME, "Write a range of a topic to another one, at a rate, each record once.")
+    made.add_argument("--from", dest="source", required=True, metavar="TOPIC", help="the topic to read")
+    made.add_argument("--to", dest="target", required=True, metavar="TOPIC", help="the topic to write")
     first, last = made.add_mutually_exclusive_group(), made.add_mutually_exclusive_group()
-    like = "ISO 8601 with a zone, or ms since 1970"
+    like = "ISO 8601 with a time zone, or ms since 1970"
     first.add_argument(
-        "--from-time", type=moment_ms, metavar="TIME", help=f"from the first record that is as late on: {like}"
+        "--from-time", type=moment_ms, metavar="TIME", help=f"start at the first record at or after this time: {like}"
     )
-    first.add_argument("--from-offsets", metavar="JSON", help='from these offsets on: {"0": 12, "1": 40}')
-    last.add_argument("--to-time", type=moment_ms, metavar="TIME", help="up to the first record that is as late")
-    last.add_argument("--to-offsets", metavar="JSON", help="up to these offsets, exclusive")
-    made.add_argument("--rate", type=_count, metavar="N", help="records a second (as fast as it goes)")
+    first.add_argument("--from-offsets", metavar="JSON", help='start at these offsets: {"0": 12, "1": 40}')
+    last.add_argument(
+        "--to-time", type=moment_ms, metavar="TIME", help="stop before the first record at or after this time"
+    )
+    last.add_argument("--to-offsets", metavar="JSON", help="stop before these offsets")
+    made.add_argument("--rate", type=_count, metavar="N", help="records a second (default: no limit)")
     made.add_argument(
         "--step", type=_count, metavar="N",
-        help=f"offsets that are written in one go ({replay_plan.BURST_S} s of the rate, or {replay_plan.STEP_OFFSETS})",
+        help=f"offsets of one step ({replay_plan.BURST_S} s of the rate, or {replay_plan.STEP_OFFSETS})",
     )  # fmt: skip
     made.add_argument(
-        "--name", help="of the job: run again under it, it goes on (derived from the topics and the range)"
+        "--name", help="of the job: a run with the same name continues it (default: from the topics and the range)"
     )
     made.add_argument(
         "--partition", choices=("keep", "key"),
-        help="where a record goes: to its partition, or where its key says (keep, if both topics have as many)",
+        help="partition of a record: the one that it had, or by its key (keep, if both topics have as many partitions)",
     )  # fmt: skip
     stamps = made.add_mutually_exclusive_group()
     stamps.add_argument(
         "--keep-timestamps", dest="keeps_timestamps", action="store_true", default=True,
-        help="records keep their times (this is so)",
+        help="records keep their timestamps (default)",
     )  # fmt: skip
-    stamps.add_argument(
-        "--now", dest="keeps_timestamps", action="store_false", help="records get the time at which they are written"
-    )
-    made.add_argument(
-        "--skip-lost", action="store_true", help="go on when records of the range have been deleted meanwhile"
-    )
+    stamps.add_argument("--now", dest="keeps_timestamps", action="store_false", help="records get the time of writing")
+    made.add_argument("--skip-lost", action="store_true", help="continue if records of the range have been deleted")
     given = made.parse_args(arguments)
     if given.from_time is not None and given.to_time is not None and given.from_time >= given.to_time:
-        made.error("--to-time has to be later than --from-time")
+        made.error("--to-time must be later than --from-time")
     return given
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
@@ -110,7 +108,7 @@ def run(
         progress = Progress(NAME)
         progress.say(f"{job.label} from {_shown(state.position)} to {_shown(state.end)}")
         if not replay_plan.left(state.position, state.end):
-            progress.say("nothing is left of it; to replay it once more, give another --name.")
+            progress.say("nothing is left to replay; to replay it again, give another --name.")
             return
         pace = Pace(given.rate, clock_s, sleep_s)
         with started(given) as spark:
@@ -119,7 +117,7 @@ def run(
 
 
 def steps(job: Job, spark: SparkSession, state: State, pace: Pace, progress: Progress) -> None:
-    """All that are left, one by one."""
+    """Runs all remaining steps, one by one."""
     there = replay_plan.left(state.position, state.end)
     while replay_plan.left(state.position, state.end):
         until, number = job.following(state), state.number + 1
@@ -132,7 +130,7 @@ def steps(job: Job, spark: SparkSession, state: State, pace: Pace, progress: Pro
 
 
 class State(NamedTuple):
-    """As it is committed.  number: of the last step.  position: where the next one begins."""
+    """Committed state.  number: of the last step.  position: start of the next one."""
 
     number: int
     position: Offsets
@@ -152,13 +150,13 @@ class Job:
         self.label = f"{given.source} → {given.target}, named {name}:"
 
     def begun(self) -> State:
-        """As it stands; the range is fixed by the first who asks."""
+        """Returns the current state; the first run fixes the range."""
         while (state := self._found()) is None:
             self._fix_range()
         return state
 
     def state(self) -> State:
-        """Raises LedgerError when what the broker knew of the job is gone."""
+        """Raises LedgerError if the broker's state of the job has expired or was deleted."""
         state = self._found()
         if state is None:
             raise LedgerError(self._gone())
@@ -169,7 +167,7 @@ class Job:
         return replay_plan.following(state.position, state.end, size)
 
     def write(self, spark: SparkSession, state: State, until: Offsets) -> int:
-        """One step; how many records it has.  Whether it is this run that committed it, the state says."""
+        """Writes one step; returns its number of records.  The state shows whether this run committed it."""
         given, partitions = self._given, self._client.topics.describe(self._given.source).partitions
         options = {
             "topics": given.source,
@@ -189,13 +187,16 @@ class Job:
         columns = ["key", "value", "headers", "timestamp", *(["partition"] if self._keeps_partition else [])]
         reached = options_of(self._reached)
         read = spark.read.format("redis-ledger").options(**reached, **options).load()
-        # Many tasks read a partition, and one writes it, so that its records stay in order.
+        # Many tasks read a partition, and one task writes it, to keep the order of records.
         ordered = read.repartition(partitions, "partition").sortWithinPartitions("partition", "offset")
         records = append(ordered.select(*columns), {**reached, **written})
-        self._client.subscriptions.note_offsets(given.source, self._names.end, _plain(state.end))  # or it would expire
+        self._client.subscriptions.note_offsets(
+            given.source, self._names.end, _plain(state.end)
+        )  # keeps it from expiring
         return records
 
-    # -- what the broker knows of it -----------------------------------------------------------------------------------
+    # -- state in the broker
+    # ---------------------------------------------------------------------------------------------
 
     def _found(self) -> State | None:
         """None before the first step."""
@@ -209,18 +210,18 @@ class Job:
 
     def _gone(self) -> str:
         return (
-            f"{self._names.position!r} was begun, and how far it came is forgotten: deleted, or too old."
-            " Give another --name to begin anew."
+            f"{self._names.position!r} has begun, but its position was deleted or has expired."
+            " Give another --name to start again."
         )
 
     def _noted(self, name: str) -> Offsets | None:
-        found = noted(self._client, self._given.source, name)
+        found = committed_offsets(self._client, self._given.source, name)
         if found is None:
             return None
         return {TopicPartition(self._given.source, number): offset for number, offset in found.items()}
 
     def _fix_range(self) -> None:
-        """Step 0, of which there is only one: if somebody else is first, it is his range."""
+        """Commits step 0, which has the range; if another run was first, its range applies."""
         position, end = self._range()
         step, calls = Step(self._names.position, 0), self._client.transactions
         txn = calls.begin(TRANSACTION_TIMEOUT_MS, owner=step.owner_of("range"), together=step.name).id
@@ -240,24 +241,24 @@ class Job:
             options["startingOffsets"] = replay_plan.named_offsets(given.source, given.from_offsets)
         if given.to_offsets is not None:
             options["endingOffsets"] = replay_plan.named_offsets(given.source, given.to_offsets)
-        asked = reading({**options_of(self._reached), **options}, "batch")
-        there = partition_metadata.standings(asked, all_named=True)
-        starts, ends = partition_metadata.starts(asked, there), partition_metadata.ends(asked, there)
-        if losses := plan.settled(starts, ends, there).losses:
+        selection = parse_read_options({**options_of(self._reached), **options}, "batch")
+        there = partition_metadata.partition_ends(selection, all_named=True)
+        starts, ends = partition_metadata.starts(selection, there), partition_metadata.ends(selection, there)
+        if losses := plan.plan_ranges(starts, ends, there).losses:
             raise InvalidRequest(losses[0])
         return starts, {partition: max(end, starts[partition]) for partition, end in ends.items()}
 
 
-def keeps_partition(asked: str | None, source: TopicDescription, target: TopicDescription) -> bool:
-    """Raises InvalidRequest where that cannot be."""
-    if asked is None:
+def keeps_partition(choice: str | None, source: TopicDescription, target: TopicDescription) -> bool:
+    """Raises InvalidRequest if that is not possible."""
+    if choice is None:
         return source.partitions == target.partitions
-    if asked == "keep" and target.partitions < source.partitions:
+    if choice == "keep" and target.partitions < source.partitions:
         raise InvalidRequest(
             f"{source.name} has {source.partitions} partitions and {target.name} {target.partitions}, so records cannot"
-            " keep theirs: let it grow, or give --partition key."
+            " keep theirs: add partitions, or give --partition key."
         )
-    return asked == "keep"
+    return choice == "keep"
 
 
 def _plain(offsets: Offsets) -> dict[int, int]:

@@ -1,12 +1,12 @@
-"""Transform: a query in a file, topics in, a topic out; as a batch that counts once, or as a stream.
+"""Transform: runs a SQL query over topics and writes the result to a topic, as a batch job or as a stream.
 
-    redis-ledger pipeline transform --sql invoices.sql --input orders,rates --output invoices
+redis-ledger pipeline transform --sql invoices.sql --input orders,rates --output invoices
 
     invoices.sql     select orders.key, to_json(struct(...)) value from orders join rates on ...
-                     orders, rates: topics, as views                value: what is written
+                     orders, rates: topics, as views                value: of the output records
 
-Steps are counted.  A batch is one step under a name: done again, it writes nothing.  With --commit-subscription
-each run is the next step, from where the last one has ended, and both are one decision.  A stream has its checkpoint.
+Steps are numbered.  A batch job is one step under a name: repeated, it writes nothing.  With --commit-subscription each
+run is the next step, from the end of the last one, and both are committed together.  A stream has a checkpoint.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from redis_ledger.spark import partition_metadata, write_options
 from redis_ledger.spark.offset_options import Offsets, to_checkpoint
 from redis_ledger.spark.pipelines import queries
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.numbered_steps import append, last_number, noted
+from redis_ledger.spark.pipelines.numbered_steps import append, committed_offsets, last_number
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.queries import Trigger
 from redis_ledger.spark.pipelines.time_arguments import moment_ms
-from redis_ledger.spark.read_options import Connection, reading
+from redis_ledger.spark.read_options import Connection, parse_read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NAME = "transform"
 TEXTS = ("cast(key as string) key_text", "cast(value as string) value_text")
-LOOK_S = 1  # between two looks at what a stream has done
+LOOK_S = 1  # between two checks of a stream's progress
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,45 +48,51 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
-    made = parser(NAME, "Run a query over topics, and write its result to a topic, every record once.")
-    made.add_argument("--sql", type=Path, required=True, metavar="FILE", help="one query; its column value is written")
+    made = parser(NAME, "Run a query over topics, and write its result to a topic, each record once.")
+    made.add_argument("--sql", type=Path, required=True, metavar="FILE", help="the query; its column value is written")
     made.add_argument(
         "--input", type=queries.inputs, required=True, metavar="NAME=TOPIC[,...]",
-        help="the topics, by the names that the query has for them",
+        help="the topics, by their names in the query",
     )  # fmt: skip
-    made.add_argument("--output", required=True, metavar="TOPIC", help="what the result is written to")
+    made.add_argument("--output", required=True, metavar="TOPIC", help="the topic to write")
+    made.add_argument("--name", help="of the job: repeated, it writes nothing (default: from query, topics and times)")
     made.add_argument(
-        "--name", help="of the job: done again under it, it writes nothing (derived from query, topics and times)"
+        "--from-time", type=moment_ms, metavar="TIME", help="start inputs at the first record at or after this time"
     )
-    made.add_argument("--from-time", type=moment_ms, metavar="TIME", help="inputs from the first record as late on")
-    made.add_argument("--to-time", type=moment_ms, metavar="TIME", help="inputs up to the first record as late")
+    made.add_argument(
+        "--to-time", type=moment_ms, metavar="TIME", help="stop inputs before the first record at or after this time"
+    )
     made.add_argument(
         "--commit-subscription", metavar="NAME",
-        help="what was read is noted there with what was written; a batch job begins where it says",
+        help="commit the offsets read together with the output; a batch job starts at the committed offsets",
     )  # fmt: skip
     made.add_argument(
-        "--keep-timestamps", action="store_true", help="the column timestamp is written, and not the time of writing"
+        "--keep-timestamps", action="store_true", help="write the column timestamp, not the time of writing"
     )
     streams = made.add_argument_group("streams")
-    streams.add_argument("--stream", action="store_true", help="go on for ever, or see --trigger")
-    streams.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far the stream is")
+    streams.add_argument("--stream", action="store_true", help="run until stopped, or see --trigger")
+    streams.add_argument("--checkpoint", metavar="DIR", help="where Spark stores the position of the stream")
     streams.add_argument(
         "--trigger", type=queries.trigger, metavar="DURATION",
-        help="how often, as in 10s; or available-now: what is there, and then end (as soon as there is something)",
+        help="interval, such as 10s; or available-now: process the available records and stop (as soon as possible)",
     )  # fmt: skip
-    streams.add_argument("--output-mode", choices=("append", "update"), help="which rows of an aggregate (append)")
+    streams.add_argument("--output-mode", choices=("append", "update"), help="rows of an aggregate to write (append)")
     given = made.parse_args(arguments)
     if given.stream != (given.checkpoint is not None):
         made.error("--stream and --checkpoint go together")
     if given.stream and (given.to_time is not None or given.name is not None):
-        made.error("--to-time and --name are for batch jobs, without --stream; a stream is told by its checkpoint")
+        made.error(
+            "--to-time and --name are for batch jobs, without --stream; a stream is identified by its checkpoint"
+        )
     if not given.stream and (given.trigger is not None or given.output_mode is not None):
         made.error("--trigger and --output-mode are for streams; add --stream")
     return given
 
 
 def run(given: argparse.Namespace) -> None:
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # pyspark's: every fault of a query as a page of JSON
+    logging.getLogger(
+        "SQLQueryContextLogger"
+    ).disabled = True  # pyspark's: logs every error of a query as a page of JSON
     text, reached = _text(given.sql), connection_of(given)
     check_topic_name(given.output)
     if given.commit_subscription is not None:
@@ -117,15 +123,15 @@ def _text(file: Path) -> str:
 
 def _why(given: argparse.Namespace) -> str:
     if given.commit_subscription is not None:
-        return f"nothing has come since {given.commit_subscription!r} was noted."
-    return "it was done before under this name; to do it once more, give another --name."
+        return f"no records have arrived since {given.commit_subscription!r} was committed."
+    return "this job is done; to run it again, give another --name."
 
 
 # -- batch -------------------------------------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
-    """ranges: where each topic begins and ends, as options of the source; None: as the times say."""
+    """ranges: start and end of each topic, as options of the source; None: by the time options."""
 
     name: str
     number: int
@@ -134,7 +140,7 @@ class Step(NamedTuple):
 
 
 def step_of(client: Client, given: argparse.Namespace, reached: Connection, text: str) -> Step | None:
-    """None when there is nothing to be done."""
+    """None if there is nothing to do."""
     name = f"transform {given.name if given.name is not None else _derived(given, text)}"
     number = last_number(client, name)
     if given.commit_subscription is None:
@@ -155,19 +161,21 @@ def _derived(given: argparse.Namespace, text: str) -> str:
 
 
 def _since(client: Client, given: argparse.Namespace, reached: Connection) -> tuple[Offsets, Offsets]:
-    """From what is noted, on partitions where nothing is from where a new job begins; to where it ends."""
-    asked = reading({**options_of(reached), "topics": ",".join(given.input.values()), **_times(given)}, "batch")
-    there = partition_metadata.standings(asked, all_named=True)
-    starts, ends = partition_metadata.starts(asked, there), partition_metadata.ends(asked, there)
+    """Returns the committed offsets, for other partitions the start of a new job; and the ends."""
+    selection = parse_read_options(
+        {**options_of(reached), "topics": ",".join(given.input.values()), **_times(given)}, "batch"
+    )
+    there = partition_metadata.partition_ends(selection, all_named=True)
+    starts, ends = partition_metadata.starts(selection, there), partition_metadata.ends(selection, there)
     for topic in set(given.input.values()):
-        for number, offset in (noted(client, topic, given.commit_subscription) or {}).items():
+        for number, offset in (committed_offsets(client, topic, given.commit_subscription) or {}).items():
             partition = TopicPartition(topic, number)
             starts[partition], ends[partition] = offset, max(offset, ends[partition])
     return starts, ends
 
 
 def batch(spark: SparkSession, given: argparse.Namespace, reached: Connection, text: str, step: Step) -> int:
-    """How many records the step has."""
+    """Returns the number of records of the step."""
     for name, topic in given.input.items():
         options = _times(given)
         if step.ranges is not None:
@@ -197,13 +205,13 @@ def _times(given: argparse.Namespace) -> dict[str, str]:
 
 
 def stream(spark: SparkSession, given: argparse.Namespace, reached: Connection, text: str, progress: Progress) -> None:
-    """Until it ends, or for ever."""
+    """Runs until the query ends."""
     for name, topic in given.input.items():
         options = _times(given) or {"startingOffsets": "earliest"}
         _viewed(spark.readStream.format("redis-ledger").options(**_source(reached, topic), **options).load(), name)
     frame = _queried(spark, given, reached, text)
     if not frame.isStreaming:
-        raise InvalidRequest(f"{given.sql.name} reads none of the inputs; without --stream it is done once.")
+        raise InvalidRequest(f"{given.sql.name} reads none of the inputs; without --stream it runs once.")
     written = {"checkpointLocation": given.checkpoint}
     if given.commit_subscription is not None:
         written["commitSubscription"] = given.commit_subscription
@@ -216,21 +224,21 @@ def stream(spark: SparkSession, given: argparse.Namespace, reached: Connection, 
         writer = writer.trigger(processingTime=f"{wanted.every_ms} milliseconds")
     query = writer.start()
     try:
-        told = -1
+        reported = -1
         while not query.awaitTermination(LOOK_S):
-            told = _told(query, progress, told)
-        _told(query, progress, told)
+            reported = _report(query, progress, reported)
+        _report(query, progress, reported)
     finally:
         query.stop()
 
 
-def _told(query: StreamingQuery, progress: Progress, told: int) -> int:
-    """Tells of the batches after `told`; of the last one its number."""
+def _report(query: StreamingQuery, progress: Progress, reported: int) -> int:
+    """Reports the batches after `reported`; returns the number of the last one."""
     for each in query.recentProgress:
-        if each.batchId > told and each.numInputRows:
+        if each.batchId > reported and each.numInputRows:
             progress.done(Done(f"batch {each.batchId}, read", each.numInputRows))
-            told = each.batchId
-    return told
+            reported = each.batchId
+    return reported
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
@@ -249,7 +257,7 @@ def _viewed(frame: DataFrame, name: str) -> None:
 
 
 def _queried(spark: SparkSession, given: argparse.Namespace, reached: Connection, text: str) -> DataFrame:
-    """The result; looked at before anything is read, so that what is wrong with it is said at once.
+    """Returns the result; analyzed before anything is read, so that errors are reported at once.
     Raises InvalidRequest."""
     from pyspark.errors import AnalysisException
 
@@ -259,7 +267,7 @@ def _queried(spark: SparkSession, given: argparse.Namespace, reached: Connection
         raise InvalidRequest(queries.fault(given.sql.name, text, str(error))) from None
     types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     queries.check_columns(given.sql.name, types)
-    write_options.check(types, write_options.writing(_sink(given, reached), "batch"), overwrite=False)
+    write_options.check(types, write_options.parse_write_options(_sink(given, reached), "batch"), overwrite=False)
     return frame
 
 

@@ -99,7 +99,7 @@ def test_a_number_of_brokers_below_one_is_refused(monkeypatch, capsys):
 
 @pytest.mark.parametrize(("command", "code"), [("test", left_out.EXIT_CODE), ("setup", 1), ("run", 1)])
 def test_without_java_the_tests_of_spark_are_left_out_and_nothing_else_passes(command, code, notes, monkeypatch):
-    missing = java.Found(None, ["JAVA_HOME is not set"])
+    missing = java.JavaHome(None, ["JAVA_HOME is not set"])
     monkeypatch.setattr(spark, "prepare", lambda: 0)
     monkeypatch.setattr(spark, "find_java", lambda: missing)
     monkeypatch.setattr(sys, "argv", ["spark.py", command])

@@ -30,7 +30,7 @@ def test_a_key_goes_where_javas_client_would_put_it_and_keeps_its_order():
     held = Accumulator("t", lambda topic: 7, 1 << 20, 0)
     rows = [row(f"{n}".encode(), key=f"k{n % 3}".encode()) for n in range(9)]
     assert sent(held, *rows) == []
-    rest = list(held.rest())
+    rest = list(held.drain())
     assert {(p.partition, entry.key) for p in rest for entry in p.entries} == {
         (partition_for(key, 7), key) for key in (b"k0", b"k1", b"k2")
     }
@@ -48,10 +48,10 @@ def test_rows_without_a_key_fill_one_partition_and_then_the_next():
 def test_a_column_says_topic_and_partition_unless_the_option_does():
     held = Accumulator(None, lambda topic: {"a": 1, "b": 4}[topic], 1 << 20, 0)
     sent(held, row(b"1", topic="a"), row(b"2", topic="b", partition=3, key=b"k"))
-    assert shown(list(held.rest())) == [("a", 0, 0, [b"1"]), ("b", 3, 0, [b"2"])]
+    assert shown(list(held.drain())) == [("a", 0, 0, [b"1"]), ("b", 3, 0, [b"2"])]
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     sent(held, row(b"1", topic="a"))
-    assert shown(list(held.rest())) == [("t", 0, 0, [b"1"])]
+    assert shown(list(held.drain())) == [("t", 0, 0, [b"1"])]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_a_row_that_says_no_place_is_refused(bad, told):
 
 def test_sequences_go_on_from_parcel_to_parcel_of_one_partition():
     held = Accumulator("t", lambda topic: 1, 60, 0)
-    found = shown(sent(held, *[row(b"%d" % n) for n in range(5)]) + list(held.rest()))
+    found = shown(sent(held, *[row(b"%d" % n) for n in range(5)]) + list(held.drain()))
     assert found == [("t", 0, 0, [b"0", b"1"]), ("t", 0, 2, [b"2", b"3"]), ("t", 0, 4, [b"4"])]
-    assert list(held.rest()) == []
+    assert list(held.drain()) == []
 
 
 def test_a_record_that_is_larger_than_a_batch_travels_alone():
@@ -78,7 +78,7 @@ def test_a_record_that_is_larger_than_a_batch_travels_alone():
 def test_records_for_later_and_records_for_now_do_not_share_a_parcel():
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     found = sent(held, row(b"1"), row(b"2", delivery=LATER), row(b"3", delivery=LATER), row(b"4"))
-    found += held.rest()
+    found += held.drain()
     assert [(p.is_delayed, p.sequence, len(p.entries)) for p in found] == [(False, 0, 1), (True, 1, 2), (False, 3, 1)]
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.checkpoint import offsets_of
-from redis_ledger.spark.write_options import writing
+from redis_ledger.spark.checkpoint import parse_offsets
+from redis_ledger.spark.write_options import parse_write_options
 
 HEAD = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"1"}}\n'
 GIVEN = {"bootstrap": "http://b:8080", "topic": "t", "commitSubscription": "nightly"}
@@ -25,13 +25,13 @@ GIVEN = {"bootstrap": "http://b:8080", "topic": "t", "commitSubscription": "nigh
     ],
 )
 def test_the_offsets_of_topics_are_found_among_those_of_other_sources(sources, expected):
-    assert offsets_of(HEAD + sources) == {TopicPartition(*place): offset for place, offset in expected.items()}
+    assert parse_offsets(HEAD + sources) == {TopicPartition(*place): offset for place, offset in expected.items()}
 
 
 def test_a_subscription_is_committed_to_by_streams_that_say_where_their_checkpoint_is():
-    found = writing({**GIVEN, "checkpointlocation": "/tmp/c"}, "stream")
+    found = parse_write_options({**GIVEN, "checkpointlocation": "/tmp/c"}, "stream")
     assert (found.subscription, found.checkpoint) == ("nightly", "/tmp/c")
     with pytest.raises(InvalidRequest, match="needs the option checkpointLocation"):
-        writing(GIVEN, "stream")
+        parse_write_options(GIVEN, "stream")
     with pytest.raises(InvalidRequest, match="commitSubscription and commitOffsets go together"):
-        writing({**GIVEN, "checkpointLocation": "/tmp/c"}, "batch")
+        parse_write_options({**GIVEN, "checkpointLocation": "/tmp/c"}, "batch")

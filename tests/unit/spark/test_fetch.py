@@ -141,7 +141,9 @@ def test_a_token_file_that_changes_opens_no_connection_anew_and_what_was_refused
 
 def test_what_was_deleted_after_the_task_was_cut_fails_it(log):
     log.start = 30
-    with pytest.raises(OffsetOutOfRange, match=r"orders:0: offset 10 is gone; it holds 30 to 100\..*failOnDataLoss"):
+    with pytest.raises(
+        OffsetOutOfRange, match=r"orders:0: offset 10 is deleted; the log has 30 to 100\..*failOnDataLoss"
+    ):
         values(task(log, 10))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.filters import ALL, LAST, Bounds, narrowed, tightened
+from redis_ledger.spark.filters import ALL, LAST, Bounds, narrow_offsets, split_filters
 
 
 @dataclass
@@ -79,7 +79,7 @@ A_LITTLE = timedelta(microseconds=500)
     ],
 )
 def test_a_filter_on_where_or_when_a_record_is_leaves_less_to_read(given, bounds):
-    assert narrowed([given]) == (bounds, [])
+    assert split_filters([given]) == (bounds, [])
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_a_filter_on_where_or_when_a_record_is_leaves_less_to_read(given, bounds
     ],
 )
 def test_any_other_filter_is_left_to_spark(given):
-    assert narrowed([given]) == (ALL, [given])
+    assert split_filters([given]) == (ALL, [given])
 
 
 def test_filters_together_leave_what_passes_all_of_them():
     kept = EqualTo(("value",), b"x")
-    bounds, left = narrowed(
+    bounds, left = split_filters(
         [
             In(("partition",), (0, 1)), kept, EqualTo(("partition",), 1), GreaterThan(("offset",), 5),
             GreaterThan(("offset",), 9), LessThan(("offset",), 20), LessThan(("offset",), 30),
@@ -133,5 +133,5 @@ A = TopicPartition("a", 0)
     ],
 )
 def test_the_ends_of_a_range_move_together(bounds, found, expected):
-    first, end = tightened({A: 10}, {A: 50}, [A], bounds, found)
+    first, end = narrow_offsets({A: 10}, {A: 50}, [A], bounds, found)
     assert (first[A], end[A]) == expected

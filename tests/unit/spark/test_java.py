@@ -30,7 +30,7 @@ def nothing(tmp_path) -> list[str]:
 def test_java_home_wins_over_the_path(tmp_path, nothing):
     first, second = fake(tmp_path / "a", "21.0.1"), fake(tmp_path / "b", "17.0.15")
     environ = {"JAVA_HOME": str(first), "PATH": str(second / "bin")}
-    assert java.find(environ, tmp_path, nothing) == java.Found(first, [])
+    assert java.find(environ, tmp_path, nothing) == java.JavaHome(first, [])
     assert java.find({"PATH": environ["PATH"]}, tmp_path, nothing).home == second
 
 
@@ -46,7 +46,7 @@ def test_what_is_too_old_or_lacks_the_module_is_passed_over_with_a_reason(tmp_pa
 def test_a_machine_without_any_is_told_what_to_install(tmp_path, nothing):
     found = java.find({"PATH": "", "JAVA_HOME": str(tmp_path / "gone")}, tmp_path, nothing)
     assert found.home is None
-    assert found.sentence.startswith("Spark needs Java 17 or newer and there is none: install a JRE")
+    assert found.sentence.startswith("Spark needs Java 17 or newer, and none was found: install a JRE")
 
 
 def test_the_wheel_is_the_last_resort_and_is_not_asked_for_the_module_it_lacks(tmp_path):
@@ -70,4 +70,4 @@ def test_the_wheel_is_the_last_resort_and_is_not_asked_for_the_module_it_lacks(t
     [('openjdk version "17.0.15" 2025', 17), ('java version "1.8.0_402"', 8), ('openjdk version "25"', 25), ("", None)],
 )
 def test_the_version_is_read_from_what_java_says(said, version):
-    assert java.told_version(said) == version
+    assert java.parse_version(said) == version

@@ -20,7 +20,7 @@ def spark_file(tmp_path: Path) -> str:
 
 
 def test_a_worker_finds_all_it_was_told_but_sparks_archives(tmp_path):
-    script = local_mode.written(sys.executable, tmp_path)
+    script = local_mode.write_wrapper(sys.executable, tmp_path)
     told = f"{SPARKS}/pyspark.zip:{SPARKS}/py4j-0.10.9.9-src.zip:/a b:/tmp/*:/jobs/pyspark.zip:job.zip"
     asked = [str(script), "-c", "import os, sys; print(os.environ['PYTHONPATH'], *sys.argv[1:], sep='\\n')", "x  y"]
     said = subprocess.run(asked, env={"PYTHONPATH": told}, capture_output=True, text=True, check=True).stdout
@@ -29,14 +29,14 @@ def test_a_worker_finds_all_it_was_told_but_sparks_archives(tmp_path):
 
 def test_workers_that_would_run_this_python_are_started_by_the_script(tmp_path, spark_file):
     environ: dict[str, str] = {}
-    local_mode.lighten(environ, spark_file, tmp_path)
+    local_mode.use_light_workers(environ, spark_file, tmp_path)
     assert environ == dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(tmp_path / local_mode.SCRIPT))
 
 
 def test_another_python_and_a_spark_that_is_an_archive_are_left_alone(tmp_path, spark_file):
     for environ, file in (({"PYSPARK_PYTHON": "/other"}, spark_file), ({}, "/s/pyspark.zip/pyspark/__init__.py")):
         before = dict(environ)
-        local_mode.lighten(environ, file, tmp_path)
+        local_mode.use_light_workers(environ, file, tmp_path)
         assert environ == before
 
 

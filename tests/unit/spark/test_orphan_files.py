@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from redis_ledger.offload.object_store import open_home
-from redis_ledger.spark.orphan_files import Listed, left_over, listed
+from redis_ledger.spark.orphan_files import ListedFile, find_orphans, list_files
 
 OLD, NEW, LIMIT = 100.0, 300.0, 200.0
 FOLDER = "orders/ab/partition=0/"
@@ -14,33 +14,33 @@ STRETCH = f"{FOLDER}00000000000000000000-00000000000000000100"
 
 def test_what_is_named_stays_and_the_rest_goes_when_it_is_old():
     found = [
-        Listed(f"{STRETCH}-p1.parquet", OLD),
-        Listed(f"{STRETCH}-p2.parquet", OLD),
-        Listed(f"{STRETCH}-p3.parquet", NEW),
-        Listed(f"{FOLDER}_tmp-6f-00-01-p1", OLD),
-        Listed(f"{FOLDER}_tmp-70-00-01-p1", NEW),
-        Listed(f"{FOLDER}manifest.json", OLD),
-        Listed(f"{FOLDER}README.txt", OLD),
+        ListedFile(f"{STRETCH}-p1.parquet", OLD),
+        ListedFile(f"{STRETCH}-p2.parquet", OLD),
+        ListedFile(f"{STRETCH}-p3.parquet", NEW),
+        ListedFile(f"{FOLDER}_tmp-6f-00-01-p1", OLD),
+        ListedFile(f"{FOLDER}_tmp-70-00-01-p1", NEW),
+        ListedFile(f"{FOLDER}manifest.json", OLD),
+        ListedFile(f"{FOLDER}README.txt", OLD),
     ]
-    gone = left_over(found, {f"{STRETCH}-p1.parquet"}, set(), LIMIT)
+    gone = find_orphans(found, {f"{STRETCH}-p1.parquet"}, set(), LIMIT)
     assert gone == [f"{STRETCH}-p2.parquet", f"{FOLDER}_tmp-6f-00-01-p1"]
 
 
 def test_what_is_of_a_plan_that_is_over_goes_at_once_unless_the_manifest_has_it():
     found = [
-        Listed(f"{STRETCH}-p1.parquet", NEW),
-        Listed(f"{STRETCH}-p2.parquet", NEW),
-        Listed(f"{FOLDER}_tmp-6f-00-01-p1", NEW),
-        Listed(f"{STRETCH}-xp2.parquet", NEW),
+        ListedFile(f"{STRETCH}-p1.parquet", NEW),
+        ListedFile(f"{STRETCH}-p2.parquet", NEW),
+        ListedFile(f"{FOLDER}_tmp-6f-00-01-p1", NEW),
+        ListedFile(f"{STRETCH}-xp2.parquet", NEW),
     ]
-    gone = left_over(found, {f"{STRETCH}-p1.parquet"}, {"p1", "p2"}, LIMIT)
+    gone = find_orphans(found, {f"{STRETCH}-p1.parquet"}, {"p1", "p2"}, LIMIT)
     assert gone == [f"{STRETCH}-p2.parquet", f"{FOLDER}_tmp-6f-00-01-p1"]
 
 
 def test_files_are_listed_with_their_age_and_a_folder_that_is_not_there_is_empty(tmp_path):
     home = open_home(str(tmp_path))
-    assert listed(home, FOLDER) == []
+    assert list_files(home, FOLDER) == []
     home.put(f"{FOLDER}a.parquet", b"x")
     os.utime(tmp_path / FOLDER / "a.parquet", (50, 50))
     (tmp_path / FOLDER / "deeper").mkdir()
-    assert listed(home, FOLDER) == [Listed(f"{FOLDER}a.parquet", 50.0)]
+    assert list_files(home, FOLDER) == [ListedFile(f"{FOLDER}a.parquet", 50.0)]

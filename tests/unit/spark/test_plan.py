@@ -25,35 +25,35 @@ THERE = {A: PartitionEnds(5, 20, 25, 100.0), B: PartitionEnds(0, 7, 7, 10.0)}
         (4, 4, [], []),  # nothing of it was to be read, so nothing is lost
         (0, 20, [(5, 20)], ["a:0: offsets 0 to 5 have been deleted."]),
         (0, 3, [], ["a:0: offsets 0 to 3 have been deleted."]),
-        (10, 30, [(10, 25)], ["a:0: offsets from 25 on, up to 30, are not there."]),
-        (26, 30, [], ["a:0 ends at 25, before 26, where reading was to begin."]),
+        (10, 30, [(10, 25)], ["a:0: offsets 25 to 30 do not exist."]),
+        (26, 30, [], ["a:0 ends at 25, below the start offset 26."]),
         (22, 20, [], []),  # between what is decided and the end: nothing to be read yet
     ],
 )
 def test_a_range_is_what_is_there_of_it_and_the_rest_is_a_loss(start, end, ranges, losses):
-    settled = plan.settled({A: start}, {A: end}, THERE)
+    settled = plan.plan_ranges({A: start}, {A: end}, THERE)
     assert [(each.first, each.end) for each in settled.ranges] == ranges
     assert settled.losses == losses
 
 
 def test_a_partition_without_a_start_is_new_and_begins_at_0():
-    assert plan.settled({}, {B: 7}, THERE).ranges == [Range(B, 0, 7, 10.0)]
+    assert plan.plan_ranges({}, {B: 7}, THERE).ranges == [Range(B, 0, 7, 10.0)]
 
 
 def test_a_partition_that_is_gone_is_a_loss_only_while_there_was_something_to_read():
-    assert plan.settled({C: 3}, {C: 9}, THERE).losses == ["b:0 is not there any more."]
-    assert plan.settled({C: 9}, {C: 9}, THERE).losses == []
+    assert plan.plan_ranges({C: 3}, {C: 9}, THERE).losses == ["b:0 no longer exists."]
+    assert plan.plan_ranges({C: 9}, {C: 9}, THERE).losses == []
 
 
 def test_a_loss_fails_the_query_and_says_how_to_go_on():
-    with pytest.raises(OffsetOutOfRange, match=r"gone\. one\. two\. three\. \(and 1 more\).*failOnDataLoss to false"):
+    with pytest.raises(OffsetOutOfRange, match=r"exist\. one\. two\. three\. \(and 1 more\).*failOnDataLoss to false"):
         plan.check_loss(["one.", "two.", "three.", "four."], fail=True)
     plan.check_loss([], fail=True)
 
 
 def test_a_loss_that_is_passed_over_is_logged(caplog):
     plan.check_loss(["a:0 is gone."], fail=False)
-    assert "records are passed over: a:0 is gone." in caplog.text
+    assert "skipping records: a:0 is gone." in caplog.text
 
 
 # -- a stream ----------------------------------------------------------------------------------------------------------
@@ -66,37 +66,41 @@ def test_a_loss_that_is_passed_over_is_logged(caplog):
         (20, (20, 20), []),
         (23, (23, 23), []),  # was read uncommitted before
         (2, (5, 20), ["a:0: offsets 2 to 5 have been deleted before they were read."]),
-        (99, (5, 20), ["a:0 ends at 25, before 99, where this query had come to."]),
+        (99, (5, 20), ["a:0 ends at 25, below 99, the position of this query."]),
     ],
 )
 def test_a_stream_has_before_it_what_came_since(start, ahead, losses):
-    noted = plan.noted({A: start}, {A: THERE[A]})
+    noted = plan.remaining_ranges({A: start}, {A: THERE[A]})
     assert [(each.first, each.end) for each in noted.ranges] == [ahead]
     assert noted.losses == losses
 
 
 def test_a_new_partition_is_read_from_0_and_one_that_is_gone_is_a_loss():
-    noted = plan.noted({C: 3}, {B: THERE[B]})
+    noted = plan.remaining_ranges({C: 3}, {B: THERE[B]})
     assert noted.ranges == [Range(B, 0, 7, 10.0)]
-    assert noted.losses == ["b:0 is not there any more."]
-    assert plan.noted({}, {A: THERE[A]}).losses == ["a:0: offsets 0 to 5 have been deleted before they were read."]
+    assert noted.losses == ["b:0 no longer exists."]
+    assert plan.remaining_ranges({}, {A: THERE[A]}).losses == [
+        "a:0: offsets 0 to 5 have been deleted before they were read."
+    ]
 
 
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning():
     # Given a checkpoint at 99, and a log that ends at 20 now, with losses passed over
-    ends = plan.limited(plan.noted({A: 99}, {A: THERE[A]}).ranges, None, None)
+    ends = plan.batch_ends(plan.remaining_ranges({A: 99}, {A: THERE[A]}).ranges, None, None)
     # When the batch from 99 to 20 is planned
-    settled = plan.settled(plan.rewound({A: 99}, ends), ends, THERE)
+    settled = plan.plan_ranges(plan.without_reset_starts({A: 99}, ends), ends, THERE)
     # Then it is what the log holds
     assert [(each.first, each.end) for each in settled.ranges] == [(5, 20)]
 
 
 def test_what_comes_after_the_target_is_left_for_the_next_run():
     there = THERE | {C: PartitionEnds(0, 4, 4)}
-    seen = plan.frozen(there, {A: 12, B: 7}, {A: 6})
+    seen = plan.capped(there, {A: 12, B: 7}, {A: 6})
     assert {partition: standing.end for partition, standing in seen.items()} == {A: 12, B: 7}
     # And a partition that only the checkpoint knows stays where it is
-    assert plan.limited(plan.noted({C: 2}, plan.frozen({C: there[C]}, {}, {C: 2})).ranges, None, None) == {C: 2}
+    assert plan.batch_ends(
+        plan.remaining_ranges({C: 2}, plan.capped({C: there[C]}, {}, {C: 2})).ranges, None, None
+    ) == {C: 2}
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -115,17 +119,17 @@ def test_what_comes_after_the_target_is_left_for_the_next_run():
     ],
 )
 def test_what_there_is_to_give_is_shared_in_proportion(wanted, limit, granted):
-    assert plan.shares(wanted, limit) == granted
+    assert plan.proportional_shares(wanted, limit) == granted
 
 
 def test_more_partitions_than_records_to_give_take_turns():
-    rounds = [plan.shares([9, 9, 0, 9], 2, turn=turn) for turn in range(3)]
+    rounds = [plan.proportional_shares([9, 9, 0, 9], 2, turn=turn) for turn in range(3)]
     assert rounds == [[1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]]
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=30), st.integers(1, 20_000), st.integers(0, 100))
 def test_shares_sum_up_and_leave_out_nobody_who_fits(wanted, limit, turn):
-    granted = plan.shares(wanted, limit, turn=turn)
+    granted = plan.proportional_shares(wanted, limit, turn=turn)
     assert sum(granted) == min(limit, sum(wanted))
     assert all(0 <= got <= asked for got, asked in zip(granted, wanted, strict=True))
     if sum(1 for asked in wanted if asked) <= limit:
@@ -144,7 +148,7 @@ def test_shares_sum_up_and_leave_out_nobody_who_fits(wanted, limit, turn):
 )
 def test_a_batch_holds_no_more_than_its_limits(offsets_max, bytes_max, ends):
     ranges = [Range(A, 10, 110, 100.0), Range(B, 0, 50, 10.0)]
-    assert plan.limited(ranges, offsets_max, bytes_max) == ends
+    assert plan.batch_ends(ranges, offsets_max, bytes_max) == ends
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
@@ -162,7 +166,7 @@ def test_a_batch_holds_no_more_than_its_limits(offsets_max, bytes_max, ends):
 )
 def test_ranges_are_cut_by_size_and_into_as_many_tasks_as_asked(tasks_min, task_bytes, sizes):
     ranges = [Range(A, 10, 110, 100.0), Range(B, 0, 20, 100.0)]
-    tasks = plan.cut(ranges, tasks_min=tasks_min, task_bytes=task_bytes)
+    tasks = plan.split_into_tasks(ranges, tasks_min=tasks_min, task_bytes=task_bytes)
     assert [each.offsets for each in tasks] == sizes
     assert [offset for each in tasks if each.partition == A for offset in range(each.first, each.end)] == [
         *range(10, 110)
@@ -170,7 +174,7 @@ def test_ranges_are_cut_by_size_and_into_as_many_tasks_as_asked(tasks_min, task_
 
 
 def test_nothing_to_read_makes_no_task():
-    assert plan.cut([], tasks_min=8, task_bytes=1) == []
+    assert plan.split_into_tasks([], tasks_min=8, task_bytes=1) == []
 
 
 # -- what is offloaded -------------------------------------------------------------------------------------------------
@@ -202,19 +206,19 @@ def shown(ranges):
     ],
 )
 def test_what_lies_in_files_is_read_from_them_and_the_rest_from_the_broker(first, end, task_bytes, parts):
-    found = plan.parted([Range(A, first, end), Range(B, 0, 7)], OFFLOADED, task_bytes)
+    found = plan.split_offloaded([Range(A, first, end), Range(B, 0, 7)], OFFLOADED, task_bytes)
     assert shown(found) == [*parts, (0, 7, ())]
     assert {each.home for each in found} <= {"/home", ""}
 
 
 def test_a_file_without_anything_that_is_wanted_makes_no_task():
-    found = plan.parted([Range(A, 0, 70)], OFFLOADED, 1, lambda each: each.min_ms == 100)
+    found = plan.split_offloaded([Range(A, 0, 70)], OFFLOADED, 1, lambda each: each.min_ms == 100)
     assert shown(found) == [(20, 50, (20,)), (60, 70, ())]
 
 
 def test_a_stretch_that_the_manifest_lacks_is_asked_of_the_broker():
-    assert shown(plan.parted([Range(A, 0, 30)], {A: Offloaded("/home", FILES[2:])}, 1)) == [(0, 30, ())]
-    assert shown(plan.parted([Range(A, 0, 70)], {A: Offloaded("/home", [])}, 1)) == [(0, 70, ())]
+    assert shown(plan.split_offloaded([Range(A, 0, 30)], {A: Offloaded("/home", FILES[2:])}, 1)) == [(0, 30, ())]
+    assert shown(plan.split_offloaded([Range(A, 0, 70)], {A: Offloaded("/home", [])}, 1)) == [(0, 70, ())]
 
 
 @given(
@@ -227,8 +231,10 @@ def test_parts_cover_each_wanted_offset_once_however_they_are_cut(lengths, first
         segments.append(segment(at, at + length, size, file=None if has_file else ""))
         at += length
     whole = Range(A, first, first + count)
-    tasks = plan.cut(
-        plan.parted([whole], {A: Offloaded("h", segments)}, task_bytes), tasks_min=tasks_min, task_bytes=task_bytes
+    tasks = plan.split_into_tasks(
+        plan.split_offloaded([whole], {A: Offloaded("h", segments)}, task_bytes),
+        tasks_min=tasks_min,
+        task_bytes=task_bytes,
     )
     owner = {offset: each for each in segments for offset in range(each.first, each.end)}
     read = []

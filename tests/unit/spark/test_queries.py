@@ -49,7 +49,7 @@ TEXT = "-- first\nselect value from ordrs"
         ),
         (
             "\n[PARSE_SYNTAX_ERROR] Syntax error at or near ')'. SQLSTATE: 42601 (line 4, pos 0)\n",
-            "q.sql ends too early; it has to be one query: select ... from ...",
+            "q.sql ends too early; it must be one query: select ... from ...",
         ),
         ("[A.B_C] Something else. SQLSTATE: 42601", "q.sql: Something else."),
         ("no shape at all", "q.sql: no shape at all."),
@@ -66,10 +66,10 @@ def test_inputs_have_names_for_the_query():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("shop.orders", "'shop.orders' cannot be a name in SQL; write name=topic"),
-        ("a=t,a=u", "there are two inputs a"),
+        ("shop.orders", "'shop.orders' is not a valid name in SQL; write name=topic"),
+        ("a=t,a=u", "two inputs are named a"),
         ("a=b/c", "b/c"),
-        ("", "'' cannot be a name"),
+        ("", "'' is not a valid name"),
     ],
 )
 def test_inputs_that_a_query_cannot_name_are_refused(text, told):

@@ -10,14 +10,14 @@ from redis_ledger.spark import java, session
 
 
 def test_a_machine_without_java_is_told_so_before_spark_is_even_loaded(monkeypatch, tmp_path):
-    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.Found(None, ["It rained."]))
-    with pytest.raises(LedgerError, match=r"Spark needs Java 17 or newer and there is none: .* It rained\."):
+    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.JavaHome(None, ["It rained."]))
+    with pytest.raises(LedgerError, match=r"Spark needs Java 17 or newer, and none was found: .* It rained\."):
         session()
 
 
 def test_the_java_that_was_found_and_this_python_are_what_spark_will_use(monkeypatch, tmp_path):
     # Given a machine with a Java, on which Spark itself is missing
-    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.Found(tmp_path, []))
+    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.JavaHome(tmp_path, []))
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     monkeypatch.setenv("JAVA_HOME", "elsewhere")

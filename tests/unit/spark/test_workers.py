@@ -5,11 +5,11 @@ import sys
 
 PROGRAM = """
 import gc, redis_ledger.spark.task_commit
-from redis_ledger.spark.workers import LOOKED_AT_MAX, settle
-settle()
+from redis_ledger.spark.workers import LOOKED_AT_MAX, freeze_loaded_objects
+freeze_loaded_objects()
 first = len(gc.get_objects())
 loaded = [[] for _ in range(2 * LOOKED_AT_MAX)]
-settle()
+freeze_loaded_objects()
 print(gc.get_freeze_count() > 0, first <= LOOKED_AT_MAX, len(gc.get_objects()) <= LOOKED_AT_MAX)
 """
 

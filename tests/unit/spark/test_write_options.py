@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.write_options import Writing, check, used, writing
+from redis_ledger.spark.write_options import WriteOptions, check, parse_write_options, used
 
 GIVEN = {"bootstrap": "http://b1:8080,http://b2:8080"}
 
 
-def said(mode="batch", **options: str) -> Writing:
-    return writing({**GIVEN, **options}, mode)
+def said(mode="batch", **options: str) -> WriteOptions:
+    return parse_write_options({**GIVEN, **options}, mode)
 
 
 def test_options_are_read_in_any_case_and_what_spark_adds_is_passed_over():
@@ -34,7 +34,7 @@ def test_a_batch_job_says_itself_how_far_it_has_read():
 @pytest.mark.parametrize(
     ("mode", "options", "told"),
     [
-        ("batch", {"topics": "orders"}, "There is no option topics; do you mean topic?"),
+        ("batch", {"topics": "orders"}, "There is no option topics; did you mean topic?"),
         ("batch", {"topic": "a b"}, "topic: "),
         ("batch", {"onceName": "job"}, "onceName and onceNumber go together"),
         ("batch", {"onceNumber": "7"}, "onceName and onceNumber go together"),
@@ -46,12 +46,16 @@ def test_a_batch_job_says_itself_how_far_it_has_read():
             {"commitOffsets": '{"t": {"0": 1}}'},
             "In a batch job commitSubscription and commitOffsets go together",
         ),
-        ("batch", {"commitSubscription": "s", "commitOffsets": '{"t": {"0": -1}}'}, "commitOffsets says how far"),
+        (
+            "batch",
+            {"commitSubscription": "s", "commitOffsets": '{"t": {"0": -1}}'},
+            "commitOffsets: each offset must be",
+        ),
         ("batch", {"commitSubscription": "s", "commitOffsets": "{}"}, "commitOffsets names no partition"),
         ("stream", {"commitSubscription": "s"}, "commitSubscription needs the option checkpointLocation"),
         ("stream", {"commitOffsets": '{"t": {"0": 1}}'}, "commitOffsets is for batch jobs"),
-        ("stream", {"compression": "brotli"}, "compression is 'brotli'; it can be none or gzip"),
-        ("stream", {"batchBytes": "100000000"}, "batchBytes is 100000000; it can be 67108864 at most."),
+        ("stream", {"compression": "brotli"}, "compression is 'brotli'; expected none or gzip"),
+        ("stream", {"batchBytes": "100000000"}, "batchBytes is 100000000; the maximum is 67108864."),
         ("stream", {"transactionTimeoutMs": "0"}, "transactionTimeoutMs is '0'"),
         ("stream", {"startingOffsets": "earliest"}, "There is no option startingOffsets"),
     ],
@@ -66,19 +70,19 @@ def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, told)
 @pytest.mark.parametrize(
     ("types", "options", "told"),
     [
-        ({"key": "string"}, {"topic": "t"}, "There is no column value;"),
-        ({"value": "string"}, {}, "Nothing says which topic;"),
-        ({"value": "bigint"}, {"topic": "t"}, "The column value is bigint; it has to be binary or string. Cast it."),
-        ({"value": "binary", "topic": "int"}, {}, "The column topic is int; it has to be string."),
+        ({"key": "string"}, {"topic": "t"}, "The column value is missing;"),
+        ({"value": "string"}, {}, "There is no topic;"),
+        ({"value": "bigint"}, {"topic": "t"}, "The column value is bigint; expected binary or string. Cast it."),
+        ({"value": "binary", "topic": "int"}, {}, "The column topic is int; expected string."),
         ({"value": "binary", "partition": "bigint"}, {"topic": "t"}, "The column partition is bigint;"),
         ({"value": "binary", "headers": "map<string,string>"}, {"topic": "t"}, "The column headers is map"),
         ({"value": "binary", "deliver_at": "string"}, {"topic": "t"}, "The column deliver_at is string;"),
         (
             {"value": "binary", "deliver_at": "timestamp", "deliver_after": "bigint"},
             {"topic": "t"},
-            "There are columns deliver_at and deliver_after;",
+            "deliver_at and deliver_after exclude each other;",
         ),
-        ({"value": "binary"}, {"topic": "t", "keepTimestamp": "true"}, "keepTimestamp is on"),
+        ({"value": "binary"}, {"topic": "t", "keepTimestamp": "true"}, "keepTimestamp is set"),
     ],
 )
 def test_columns_that_cannot_be_written_are_named(types, options, told):
@@ -88,7 +92,7 @@ def test_columns_that_cannot_be_written_are_named(types, options, told):
 
 
 def test_a_topic_cannot_be_overwritten():
-    with pytest.raises(InvalidRequest, match="can only be appended to"):
+    with pytest.raises(InvalidRequest, match="is append-only"):
         check({"value": "string"}, said(topic="t"), overwrite=True)
 
 

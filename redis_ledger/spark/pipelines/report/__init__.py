@@ -1,1 +1,1 @@
-"""The page that a reconciliation leaves: one HTML file that needs nothing else."""
+"""The report of a reconciliation: one HTML file without external resources."""

@@ -1,4 +1,4 @@
-"""The charts of the page, as shapes that its template writes as SVG: no text is in them, so they stretch to any width.
+"""Charts of the page, as shapes that its template writes as SVG; they have no text, so they scale to any width.
 
     through time     ▂▅█▆▂   A, upwards                 along offsets   0  A ████░░██████
                      ▂▅▇▆▂   B, downwards; a bin                           B ████░░██▒███
@@ -21,7 +21,7 @@ LEVELS = 4
 
 
 class Shape(NamedTuple):
-    """A rectangle.  style: a class of the page.  said: what is shown when it is pointed at."""
+    """A rectangle.  style: a CSS class of the page.  said: its tooltip."""
 
     x: float
     y: float
@@ -32,7 +32,7 @@ class Shape(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """labels: of the beginning, the middle and the end."""
+    """labels: of the start, the middle and the end."""
 
     width: int
     height: int
@@ -41,7 +41,7 @@ class Chart(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A partition's two rows."""
+    """The two rows of a partition."""
 
     partition: int
     first: int
@@ -50,7 +50,7 @@ class Strip(NamedTuple):
 
 
 def through_time(bins: Bins, *, letters: str) -> Chart:
-    """letters: of the sides that know a time; one by itself goes upwards."""
+    """letters: the sides with timestamps; a single one is drawn upwards."""
     if letters == "B":
         alone = through_time(Bins(bins.first_ms, bins.width_ms, bins.b, bins.a), letters="A")
         return alone._replace(
@@ -69,7 +69,7 @@ def through_time(bins: Bins, *, letters: str) -> Chart:
         if b:
             shapes.append(Shape(x, HALF + 1, wide, round(max(2.0, HALF * b / most), 1), "b" + style, said))
         if is_two and a != b:
-            # A difference may be too small to be seen as a height.
+            # A difference may be too small to be visible as a height.
             shapes.append(Shape(x, HALF - 2, wide, 5, "mark", said))
     length = len(bins.a)
     at = [bins.first_ms + bins.width_ms * number for number in (0, length // 2, length)]
@@ -78,7 +78,7 @@ def through_time(bins: Bins, *, letters: str) -> Chart:
 
 
 def along_offsets(cells: Cells, *, letters: str, is_same_log: bool) -> Strip:
-    """is_same_log: an offset is the same record on both sides, so what only one has is marked."""
+    """is_same_log: an offset is the same record on both sides, so an offset on only one side is marked."""
     sides = {"A": cells.a, "B": cells.b}
     rows = []
     for letter in letters:
@@ -93,14 +93,14 @@ def along_offsets(cells: Cells, *, letters: str, is_same_log: bool) -> Strip:
 
 
 def _level(count: int, cells: Cells, *, is_off: bool) -> str:
-    """How full a cell is, "" to "4"; "off" where records are missing."""
+    """Fill level of a cell, "" to "4"; "off" if records are missing."""
     if is_off:
         return "off"
     return "" if count == 0 else str(min(LEVELS, 1 + LEVELS * (count - 1) // cells.width))
 
 
 def _runs(levels: Sequence[str], letter: str, cells: Cells) -> Iterator[Shape]:
-    """Neighbours that look alike are one shape."""
+    """Merges adjacent cells of the same style into one shape."""
     for level, group in groupby(enumerate(levels), key=lambda each: each[1]):
         places = [number for number, _ in group]
         if level:
@@ -111,7 +111,7 @@ def _runs(levels: Sequence[str], letter: str, cells: Cells) -> Iterator[Shape]:
 
 
 def moment(ms: int) -> str:
-    """A time as people read it; years that Python does not know as the number they are."""
+    """Formats a time; years that Python does not support as a number."""
     try:
         found = datetime.fromtimestamp(ms / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""A reconciliation as one HTML file that asks the network for nothing, at home on a phone and in the dark.  Pure."""
+"""A reconciliation as one HTML file without external resources, for any screen size and dark mode.  Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _said(outcome: Reconciliation) -> dict[str, Any]:
 
 
 class Row:
-    """A partition of both sides.  is_off: they hold different numbers of records, or different ones."""
+    """A partition of both sides.  is_off: the sides differ in it."""
 
     def __init__(self, number: int, of: list[PartitionFacts | None]) -> None:
         self.number, self.of = number, of
@@ -64,7 +64,7 @@ class Row:
 
 
 def partitions(outcome: Reconciliation) -> list[Row]:
-    """Those that differ first; none where no side knows partitions."""
+    """Partitions that differ come first; empty if no side has partitions."""
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     by_number = [{each.partition: each for each in side.partitions if each.partition >= 0} for side in sides]
     if not all(by_number):

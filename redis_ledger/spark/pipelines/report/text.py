@@ -1,5 +1,4 @@
-"""A reconciliation in a few lines, for a terminal.  Records and names may hold control characters: none is written.
-Pure."""
+"""A reconciliation in a few lines, for a terminal.  Control characters in records and names are escaped.  Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ TEXT_MAX = 100
 
 
 def facts(outcome: Reconciliation) -> list[Row]:
-    """What is said of each side, a row each; rows that say nothing of any side are left out."""
+    """Returns one row for each fact that at least one side has."""
     sides = [each for each in (outcome.a, outcome.b) if each is not None]
     rows: list[Row] = [
         ("records", [f"{each.records:,}" for each in sides]),
