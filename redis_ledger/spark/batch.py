@@ -1,4 +1,4 @@
-"""Batch reads: from the starting offsets to the ending offsets of the options, split_filters by filters."""
+"""Batch reads: from the starting offsets to the ending offsets of the options, narrowed by filters."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A standalone cluster of Spark on this machine: a master, and workers that believe to have a machine each.
+"""A standalone cluster of Spark on this machine: a master, and workers that act as two machines.
 
-    master 127.0.0.1:port ◀── worker 127.0.0.1 ── executor ── Python       they find nothing of this checkout but what
-                          ◀── worker 127.0.0.2 ── executor ── Python       a job brings along
+    master 127.0.0.1:port ◀── worker 127.0.0.1 ── executor ── Python       they see nothing of this checkout except
+                          ◀── worker 127.0.0.2 ── executor ── Python       the files of the job
                           ◀── spark-submit --py-files redis-ledger.zip job.py
 
-A machine of its own matters: Spark does not start a second attempt of a task beside the first one.
+Two machines are needed: Spark does not start a second attempt of a task on the machine of the first one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Cluster:
             self._await("worker.Worker", host, "Successfully registered with master")
 
     def work(self, host: str) -> Path:
-        """Where a worker keeps the executors of each application."""
+        """The folder of a worker with the executors of each application."""
         return self.folder / f"work-{host}"
 
     def _start(self, what: str, host: str, *arguments: str) -> None:
@@ -62,8 +62,8 @@ class Cluster:
     def _log(self, what: str, host: str) -> Path:
         return self.folder / f"{what}-{host}.log"
 
-    def _await(self, what: str, host: str, says: str) -> None:
-        eventually(lambda: says in self._log(what, host).read_text(), START_S_MAX)
+    def _await(self, what: str, host: str, text: str) -> None:
+        eventually(lambda: text in self._log(what, host).read_text(), START_S_MAX)
 
     def submit(self, program: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:
         """settings: of Spark, `_` for `.` in their names."""
@@ -79,16 +79,16 @@ class Cluster:
         return submitted
 
     def kill_executor(self, host: str) -> None:
-        """It is gone when this returns."""
+        """Returns when the executor has ended."""
         (executor,) = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._runs(pid, host)]
         os.kill(executor, signal.SIGKILL)
         eventually(lambda: not command_line(executor))
 
     def _runs(self, pid: int, host: str) -> bool:
-        """Whether this is an executor of ours: they run in the folder of their worker."""
+        """Whether this is an executor of this cluster: they run in the folder of their worker."""
         if "CoarseGrainedExecutorBackend" not in command_line(pid):
             return False
-        with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # it has ended in between
             return Path(f"/proc/{pid}/cwd").readlink().is_relative_to(self.work(host).resolve())
         return False
 
@@ -104,7 +104,7 @@ def tool(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Without what makes this checkout importable; Spark's scripts find Spark by the Python that comes first."""
+    """Without the variables that make this checkout importable; Spark's scripts find Spark by the first Python."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK_"))}
     return kept | {"PATH": f"{Path(sys.executable).parent}:{kept['PATH']}"}
 

@@ -1,4 +1,4 @@
-"""What is submitted to a cluster: jobs one after another, and how each ended as a line of JSON."""
+"""The program that is submitted to a cluster: runs jobs in sequence and prints the outcome of each as a JSON line."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ from tests.support.processes import Serve
 if find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*"]
 
-TEST_S_MAX = 400  # on a machine that is busy with other things
+TEST_S_MAX = 400  # on a busy machine
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
@@ -56,7 +56,7 @@ def spark(tmp_path_factory) -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    # Two threads, and a task may fail twice, as on a cluster.
+    # Two threads, and two attempts for each task, as on a cluster.
     started = session("local[2,3]", settings)
     started.sparkContext.setLogLevel("OFF")  # queries that fail are part of the tests
     yield started
@@ -65,7 +65,7 @@ def spark(tmp_path_factory) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def offload_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the broker has offloaded records."""
+    """The object store of the broker."""
     return tmp_path_factory.mktemp("offload")
 
 
@@ -90,7 +90,7 @@ def client(url: str) -> Iterator[Client]:
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory) -> Iterator[Secured]:
-    """Another broker, that asks who is calling."""
+    """Another broker, with authentication."""
     started = Secured(tmp_path_factory.mktemp("secured"))
     yield started
     started.close()
@@ -98,12 +98,12 @@ def secured(tmp_path_factory) -> Iterator[Secured]:
 
 @pytest.fixture
 def name() -> str:
-    """A topic's name that nobody had before."""
+    """A unique topic name."""
     return f"t-{secrets.token_hex(5)}"
 
 
 class Topic:
-    """A topic of the test's own, and what is written to it and read from it."""
+    """A topic of the test, with helpers to write and read it."""
 
     def __init__(self, spark: Any, client: Client, url: str, name: str, partitions: int) -> None:
         self.spark, self.client, self.url, self.name = spark, client, url, name
@@ -137,7 +137,7 @@ def topic(spark, client, url, name) -> Callable[..., Topic]:
 
 @pytest.fixture
 def delete_records(broker: Serve) -> Callable[[str, int], None]:
-    """Deletes what lies below an offset of partition 0."""
+    """Deletes records below an offset of partition 0."""
 
     def delete(topic: str, before: int) -> None:
         async def ask() -> None:
@@ -152,6 +152,6 @@ def delete_records(broker: Serve) -> Callable[[str, int], None]:
 
 
 def texts(frame: Any) -> list[str]:
-    """The values, in the order of partitions and offsets."""
+    """Returns the values, in the order of partitions and offsets."""
     rows = frame.selectExpr("partition", "offset", "cast(value as string) v").collect()
     return [row.v for row in sorted(rows)]

@@ -1,9 +1,9 @@
-"""The job of these tests, one topic's values copied into another; and a driver in a process of its own, to be killed.
+"""The job of these tests, which copies a topic's values to another; and a driver process that can be killed.
 
     python -m tests.spark.driver '{"home": "/tmp/x", "jobs": [{"mode": "stream", "source": "in", ...}, ...]}'
 
-It begins its jobs two by two, the next when these have come to their points, and leaves in its home `pid`, that of the
-JVM, and for each job that has ended `<sink>.end`: empty, or why it failed.
+It starts its jobs two by two, the next two when these have reached their points.  In its home it writes `pid`, that of
+the JVM, and for each job that has ended `<sink>.end`: empty, or the error.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tests.spark.failing import FailingSource, Point
 SUBSCRIPTION = "copy"
 BATCHES, ROWS_OF_ARROW = 3, 5  # of a stream, with 20 records each; of an Arrow batch
 AT_ONCE = 2
-# Of a stream's reader Spark waits ten seconds for the process to start, however busy the machine is.
+# Spark waits only ten seconds for the process of a stream's reader to start, even on a busy machine.
 STARTS_MAX, TOO_BUSY = 5, "Python worker failed to connect back"
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_OF_ARROW)}
 
 
 @dataclass(frozen=True)
 class Copy:
-    """mode: batch, stream.  ends: of the source, {"in": {"0": 30}}; a batch job says it.  point: where it stops, or is
-    empty; see failing.py.  home: where a stream keeps its checkpoint."""
+    """mode: batch, stream.  ends: ending offsets for a batch job, {"in": {"0": 30}}.  point: where it stops, or empty;
+    see failing.py.  home: of a stream's checkpoint."""
 
     mode: str
     source: str
@@ -44,9 +44,9 @@ class Copy:
     point: str = ""
 
     def run(self, spark: SparkSession) -> None:
-        """Until all there is has been copied, from any thread.  Raises what the job raises."""
+        """Copies all available records, from any thread.  Raises the errors of the job."""
         assert spark._jvm is not None
-        # A batch job looks its format up in the session of the thread, and a thread of ours has none yet.
+        # A batch job looks up its format in the session of the thread, and a new thread has none.
         SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
         kind = "redis-ledger-failing" if self.point else "redis-ledger"
         point = {"point": self.point} if self.point else {}
@@ -75,7 +75,7 @@ class Copy:
 
 
 def prepared(spark: SparkSession) -> SparkSession:
-    """With both formats, and Arrow batches so small that a task has several."""
+    """Registers both formats, and makes Arrow batches so small that a task has several."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     register(spark)
@@ -86,25 +86,25 @@ def prepared(spark: SparkSession) -> SparkSession:
 def main() -> None:
     given = json.loads(sys.argv[1])
     home, jobs = Path(given["home"]), [Copy(**job) for job in given["jobs"]]
-    # More threads than tasks: those that wait to be killed are in nobody's way.
+    # More threads than tasks, so that jobs waiting to be killed block no others.
     spark = prepared(session(f"local[{2 * len(jobs) + 2}]", {"spark.ui.enabled": "false", "spark.log.level": "OFF"}))
     assert spark._jvm is not None
     (home / "pid").write_text(str(spark._jvm.java.lang.ProcessHandle.current().pid()))
 
     def run(job: Copy) -> None:
-        said = ""
+        error_text = ""
         try:
             job.run(spark)
         except (PySparkException, Py4JError) as error:
-            said = str(error)
-        (home / f"{job.sink}.ending").write_text(said)
+            error_text = str(error)
+        (home / f"{job.sink}.ending").write_text(error_text)
         (home / f"{job.sink}.ending").rename(home / f"{job.sink}.end")
 
     with ThreadPoolExecutor(len(jobs)) as threads:
         for first in range(0, len(jobs), AT_ONCE):
             begun = {job: threads.submit(run, job) for job in jobs[first : first + AT_ONCE]}
             while not all(running.done() or Point(job.point).notes() for job, running in begun.items()):
-                time.sleep(0.05)  # jobs tell by files that they are where they stop
+                time.sleep(0.05)  # jobs signal by files that they have stopped
 
 
 if __name__ == "__main__":

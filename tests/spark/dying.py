@@ -1,9 +1,9 @@
-"""Pipelines that die: every call by which a driver changes something is counted, and at one of them it stops for good.
+"""Pipelines that die: counts every call by which a driver changes something, and stops the driver at one of them.
 
 python -m tests.spark.dying '{"module": "replay", "jobs": [{"arguments": [...], "at": 1}, ...]}'
 
-Each job runs in a thread of its own and waits before its call of that number, for ever.  When all of them do, the
-process ends by os._exit: so each job has died with exactly the calls before it carried out.
+Each job runs in its own thread and waits before its call of that number.  When all jobs wait, the process ends by
+os._exit, so each job has completed exactly the calls before it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from redis_ledger.spark import register
 from redis_ledger.spark.pipelines import compact_spark, replay
 
 DIED, NEVER = 9, 1 << 30
-# What changes something, besides calls of a broker that are no GET.
+# Functions that change something, in addition to calls of a broker other than GET.
 CHANGES = ((replay.Job, "write"), (compact_spark, "rewritten"), (ObjectStore, "delete"))
 
 
 class _Calls(threading.local):
-    """Of one thread.  at: the one before which it stops."""
+    """Counter of one thread.  at: the call before which it stops."""
 
     count = 0
     at = NEVER
@@ -49,7 +49,7 @@ def _arrived() -> None:
 
 
 def watched(replace: Callable[[Any, str, Any], None] = setattr) -> None:
-    """Has calls counted from here on, thread by thread."""
+    """Counts calls from here on, for each thread."""
 
     def counted(act: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **more: Any) -> Any:
@@ -81,7 +81,7 @@ def main() -> None:
     pipeline: Any = importlib.import_module(f"redis_ledger.spark.pipelines.{given['module']}")
 
     def shared(_: object) -> contextlib.nullcontext[SparkSession]:
-        """For threads, which have no active session before they make a table, and must not stop the one of all."""
+        """For threads, which have no active session before they create a table and must not stop the shared one."""
         spark.createDataFrame([(1,)], "number int")
         return contextlib.nullcontext(spark)
 
@@ -92,18 +92,18 @@ def main() -> None:
         stopped.append(threading.Event())
         threading.Thread(target=_one, args=(pipeline, job, stopped[-1]), daemon=True).start()
     while not all(each.is_set() for each in stopped):
-        time.sleep(0.05)  # threads that wait have nobody to tell
+        time.sleep(0.05)  # the job threads wait and signal nothing
     os._exit(DIED)
 
 
 def _one(pipeline: Any, job: dict[str, Any], stopped: threading.Event) -> None:
     CALLS.at, CALLS.stopped = job["at"], stopped
     pipeline.run(pipeline.arguments_of(job["arguments"]))
-    raise AssertionError(f"it never came to call {job['at']}, only to {CALLS.count}")
+    raise AssertionError(f"the job ended after {CALLS.count} calls, before call {job['at']}")
 
 
-def _failed(told: threading.ExceptHookArgs) -> None:
-    traceback.print_exception(told.exc_value)
+def _failed(args: threading.ExceptHookArgs) -> None:
+    traceback.print_exception(args.exc_value)
     os._exit(1)
 
 

@@ -1,7 +1,7 @@
 """Tasks of an offload that die once, imported by Spark's workers by name.
 
-midway     the process ends while the file is being written      written    when it is there, and nobody was told
-executor   the same as midway, and it takes its executor along
+midway     the process ends while the file is being written      written    when the file exists, before it is reported
+executor   the same as midway, together with its executor
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redis_ledger.spark.segment_tasks import SegmentTask, WrittenSegment, write
 
 
 class Dying(NamedTuple):
-    """note: left behind by the attempt that died."""
+    """note: a file written by the attempt that died."""
 
     point: str
     note: str
@@ -45,6 +45,6 @@ class Dying(NamedTuple):
 
 
 def executor() -> int:
-    """This worker was forked by a daemon, which its executor had started."""
+    """Returns the process id of the executor: it started the daemon that forked this worker."""
     daemon = os.getppid()
     return int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])

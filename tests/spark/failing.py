@@ -3,14 +3,14 @@
     reading     a task has read some records, and there are more
     begun       a task has its first rows, and nothing is written
     midway      a task has written some rows, and has more
-    wrote       a task has written all its rows, and has not said so
+    wrote       a task has written all its rows, and has not returned
     failed      the same; the first attempt of each task fails there
     overtaken   the same; only the first attempt of task 0 stops
-    written     the tasks are done, nothing is decided
-    noted       the same, and what was read is noted in the transaction of the driver
-    committed   the batch is visible, Spark was not told
+    written     the tasks are done, nothing is committed
+    noted       the same, and the driver's transaction has the acknowledged offsets
+    committed   the batch is visible, but the commit has not returned to Spark
 
-Who stops leaves a note and waits: to be killed, or for the file that says `go`.
+A process that stops writes a note and waits to be killed, or for the file `go`.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from redis_ledger.spark.sink import BATCH_ID, BatchWriter, StreamWriter, TaskRes
 from redis_ledger.spark.source import RedisLedgerSource
 from redis_ledger.spark.stream import StreamReader
 
-JOB = 1  # the batch of a stream at which it stops; a batch job is that one
+JOB = 1  # the batch of a stream at which it stops; the number of a batch job
 
 
 class Failed(Exception):
-    """The test's own failure."""
+    """The failure injected by the test."""
 
 
 class Point:
-    """From the options, which Spark takes to every process: "written /tmp/notes"."""
+    """Parsed from the options, which Spark passes to every process: "written /tmp/notes"."""
 
     def __init__(self, text: str) -> None:
         self.name, _, folder = text.partition(" ")
         self.folder = Path(folder)
 
     def notes(self) -> list[str]:
-        """One for each process that came here: which task and attempt it was, or "driver"."""
+        """One for each process that reached the point: its task and attempt, or "driver"."""
         return sorted(path.name for path in self.folder.glob("at-*"))
 
     def go(self) -> None:
@@ -65,11 +65,11 @@ class Point:
 
     def wait(self, what: str = "go") -> None:
         while not (self.folder / what).exists():
-            time.sleep(0.02)  # another process makes it
+            time.sleep(0.02)  # another process creates it
 
     @contextlib.contextmanager
     def commit(self, batch: int) -> Iterator[None]:
-        """On the driver."""
+        """Runs on the driver."""
         decide = Transactions.commit_all
 
         def noted(*given: Any, **more: Any) -> CommittedAll:
@@ -82,7 +82,7 @@ class Point:
         self.reached("committed", batch)
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """On an executor."""
+        """Runs on an executor."""
         _, who, batch = task()
         for number, each in enumerate(batches):
             if number:
@@ -92,7 +92,7 @@ class Point:
                 self.reached("reading", batch, who)
 
     def written(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """On an executor; what was yielded is being written when the next is asked for."""
+        """Runs on an executor; a yielded batch is being written when the next one is requested."""
         context, who, batch = task()
         self.note(f"began-{who}-of-{batch}")
         is_first, place = batch == JOB and context.attemptNumber() == 0, context.partitionId()
@@ -104,13 +104,13 @@ class Point:
         self.reached("wrote", batch, who)
         if self.name == "failed" and is_first:
             self.note(f"at-{who}")
-            raise Failed("the first attempt fails when all its rows are written")
+            raise Failed("the first attempt fails after writing all its rows")
         if is_first and place == 0:
             self.reached("overtaken", batch, who)
 
 
 def task() -> tuple[TaskContext, str, int]:
-    """The task, its number with that of the attempt, and its batch."""
+    """Returns the task, its number with that of the attempt, and its batch."""
     context = TaskContext.get()
     assert context is not None
     batch = int(context.getLocalProperty(BATCH_ID) or JOB)
@@ -181,7 +181,7 @@ class FailingSource(RedisLedgerSource):
         return self._stopping(super().streamWriter(schema, overwrite), StoppingStreamWriter)
 
     def _stopping(self, made: Any, kind: type[Stopping]) -> Stopping:
-        """The same object, with a point in what it does."""
+        """Returns the same object, stopping at a point."""
         made.__class__ = kind
         made.point = self._point
         stopping: Stopping = made

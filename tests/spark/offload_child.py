@@ -1,11 +1,11 @@
 """An offload that dies at a chosen point: before or after any call of the client, and any change of a file.
 
     points of a run   describe  plan  create  move  ...  publish  describe  put  delete      "before", 3: the third call
-                         1        2      3      4                                             never leaves
-                                                                                             "after", 3: it was answered
+                         1        2      3      4                                             is not sent
+                                                                                             "after", 3: it returned
 
-Started once, it forks for every case it reads; the child's tasks run in its own process, one after the other, and
-partitions too, so that the same run has the same points every time.  Spark is not needed to write files.
+It is started once and forks for every case.  The child runs tasks and partitions in its own process, one after the
+other, so that the same run always has the same points.  Writing files does not need Spark.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHANGES = ("create_dir", "open_output_stream", "move", "delete_file")
 
 @dataclass
 class Case:
-    """n 0: survive."""
+    """n 0: no crash."""
 
     url: str
     topic: str
@@ -48,7 +48,7 @@ class Case:
 
 @dataclass
 class Report:
-    """points: what was passed, in order, the one it died at included.  error: how it failed, if it did."""
+    """points: those passed, in order, including the one of the crash.  error: of the run, if it failed."""
 
     died: bool
     points: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Counter:
                 self.end(died=True)
             try:
                 return step(*args, **kwargs)
-            finally:  # an error is an answer too
+            finally:  # an error is a response, too
                 if (number, self.case.when) == (self.case.n, "after"):
                     self.end(died=True)
 
@@ -99,7 +99,7 @@ def one_after_the_other(
 
 def work(case: Case, report_to: int) -> None:
     counter = Counter(case, report_to)
-    # pyarrow's own classes cannot be patched, so the module that opens homes is given others.
+    # pyarrow's own classes cannot be patched, so the module that opens object stores gets subclasses.
     counted = SimpleNamespace(
         FileSystem=SimpleNamespace(from_uri=lambda uri: (CountedFiles(fs.LocalFileSystem(), counter), uri)),
         LocalFileSystem=fs.LocalFileSystem, FileType=fs.FileType,
@@ -127,7 +127,7 @@ def main() -> None:
             try:
                 work(Case(**json.loads(line)), write_end)
             finally:
-                os._exit(1)  # only reached when the work itself failed; its traceback is on stderr
+                os._exit(1)  # only if the work itself failed; its traceback is on stderr
         os.close(write_end)
         with os.fdopen(read_end, "rb") as pipe:
             text = pipe.read()

@@ -1,4 +1,4 @@
-"""A driver with executors in processes of their own, one of which dies in the middle of an offload.
+"""A driver with executors in separate processes, one of which dies during an offload.
 
 python -m tests.spark.offload_driver NOTE --bootstrap http://... --topic ... --seal
 """

@@ -1,9 +1,9 @@
-"""Topics of which a part was offloaded, without a job; and what is left of them where it is looked for.
+"""Topics that are partly offloaded, without a job; and helpers to inspect them.
 
-brokers   on one data directory and one home; a fresh one has nothing in memory, so it reads what is in Parquet there
-offload   all that is decided goes to Parquet; call it after every round for a segment of each
-read      what a committed reader gets
-files     of a topic in the home; named: those that the manifest names
+brokers   on one data directory and one object store; a fresh one has empty caches, so it reads Parquet files
+offload   offloads all decided records; one call after each round makes one segment each
+read      the records that a committed reader gets
+files     of a topic in the object store; named: those in the manifest
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Brokers:
         self.url = self.fresh().urls[0]
 
     def fresh(self) -> Serve:
-        """In the place of the fresh one before it, if there was one."""
+        """Replaces the previous fresh broker, if there is one."""
         while len(self._started) > 1:
             self._started.pop().clean_up()
         serve = Serve("--data-dir", self._data, "--durability", "process", "--offload-home", self.home)

@@ -1,5 +1,4 @@
-"""A broker that speaks TLS with a certificate of the tests' own and asks everybody who they are; people have the rules
-they are given and no others."""
+"""A broker with TLS, a certificate of the tests' own, and authentication; principals have only the rules given."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ from redis_ledger.client.security_models import NewToken
 from tests.support.certificates import Authority
 from tests.support.processes import ROOT, Serve
 
-Rule = tuple[str, str, str]  # WRITE, TOPIC, orders; a name that ends in * stands for all that begin so
+Rule = tuple[str, str, str]  # WRITE, TOPIC, orders; a name that ends in * is a prefix
 
 
 class Secured:
-    """ca: the file with its authority."""
+    """ca: the file of its certificate authority."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,14 +52,14 @@ class Secured:
         self._serve.clean_up()
 
     def token(self, *rules: Rule, who: str = "", **more: Any) -> NewToken:
-        """Of somebody new, unless it is another one of somebody's."""
+        """Returns a token of a new principal, or another one of `who`."""
         who = who or f"User:p-{secrets.token_hex(4)}"
         if rules:
             self.admin.acls.add([acl(who, rule) for rule in rules])
         return self.admin.tokens.create(who, **more)
 
     def command(self, *words: str) -> str:
-        """`redis-ledger` on the broker's machine; what it prints."""
+        """Runs `redis-ledger` on the broker's machine; returns its output."""
         where = ["--data-dir", str(self.folder / "data")]
         return subprocess.check_output(
             [sys.executable, "-m", "redis_ledger.app.cli.main", *words, *where], cwd=ROOT, text=True

@@ -1,4 +1,4 @@
-"""Rows that go to their partitions batch by batch go where they would go one by one, and arrive as the same bytes."""
+"""Rows accumulated as Arrow batches get the partitions and the bytes of rows accumulated one by one."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def batch(rows, names=tuple(KINDS)) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def piled(held: ArrowAccumulator, batches) -> list[ArrowBatch]:
-    return [pile for each in batches for pile in held.put(each)] + list(held.drain())
+def batches_of(held: ArrowAccumulator, batches) -> list[ArrowBatch]:
+    return [one_batch for each in batches for one_batch in held.put(each)] + list(held.drain())
 
 
 def arrived(sent) -> dict[tuple[str, int], list[object]]:
-    """What each partition gets, in order: key, value, headers, time."""
+    """Returns the records of each partition, in order: key, value, headers, time."""
     found: defaultdict[tuple[str, int], list[object]] = defaultdict(list)
     for each in sent:
         data = each.batch(0, TXN)
@@ -75,7 +75,7 @@ def entry(each) -> Entry:
 
 
 @given(parts, columns)
-def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_order(made, names):
+def test_rows_keep_their_partition_or_get_one_each_once_and_in_order(made, names):
     # Given rows in several batches with some of the columns
     names |= {"timestamp"}
     topic = None if "topic" in names else "t"
@@ -83,10 +83,10 @@ def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_or
         {name: value for name, value in each.items() if name in {*names, "value"}} for some in made for each in some
     ]
     counts = {"a": 4, "b": 7, "t": 5}
-    # When they are gathered
+    # When they are accumulated
     held = ArrowAccumulator(topic, counts.__getitem__, BATCH_BYTES, 2)
-    found = arrived(piled(held, [batch(some, names) for some in made]))
-    # Then a partition has the rows that say so, or whose key does, and the rest is spread
+    found = arrived(batches_of(held, [batch(some, names) for some in made]))
+    # Then a partition has the rows that name it, or whose key selects it, and the others are spread
     expected = defaultdict(list)
     for each in rows:
         where = each.get("topic", "t")
@@ -95,10 +95,10 @@ def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_or
             place = partition_for(key, counts[where])
         made_of = entry(each)
         expected[where, place].append((made_of.key, made_of.value, made_of.headers, made_of.timestamp_ms))
-    for (where, place), wanted in expected.items():
+    for (where, place), rows_of_partition in expected.items():
         if place is not None:
             left = iter(found[where, place])
-            assert all(any(one == other for other in left) for one in wanted)
+            assert all(any(one == other for other in left) for one in rows_of_partition)
     every = [(where, record) for (where, _), some in found.items() for record in some]
     assert sorted(map(repr, every)) == sorted(
         repr((where, record)) for (where, _), some in expected.items() for record in some
@@ -107,62 +107,64 @@ def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_or
 
 
 @given(parts)
-def test_no_pile_is_larger_than_a_batch_may_be_unless_one_record_is(made):
-    for pile in piled(ArrowAccumulator("t", lambda topic: 2, BATCH_BYTES, 0), [batch(some) for some in made]):
-        assert pile.count == 1 or pile.size <= BATCH_BYTES
+def test_no_batch_exceeds_its_limit_unless_a_single_record_does(made):
+    for one_batch in batches_of(ArrowAccumulator("t", lambda topic: 2, BATCH_BYTES, 0), [batch(some) for some in made]):
+        assert one_batch.count == 1 or one_batch.size <= BATCH_BYTES
 
 
 @pytest.mark.parametrize("compression", range(5))
-def test_the_bytes_are_those_of_the_other_way(compression):
+def test_the_bytes_equal_those_of_the_row_accumulator(compression):
     # Given rows of one partition that make one batch
     rows = [
         {"key": b"k", "value": b"v" * 50, "headers": [{"key": "h", "value": b"1"}], "timestamp": 5_000},
         {"key": None, "value": None, "headers": None, "timestamp": 3_999},
         {"key": b"", "value": b"", "headers": [], "timestamp": 9_000_000},
     ]
-    # When they are written in both ways
-    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ("key", "headers", "timestamp"))])
+    # When they are encoded in both ways
+    (one_batch,) = batches_of(
+        ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ("key", "headers", "timestamp"))]
+    )
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     for each in rows:
         assert list(held.put(Row("t", None, entry(each)))) == []
     (parcel,) = held.drain()
-    # Then nobody can tell which; gzip alone writes the time into its header
-    one, other = pile.batch(compression, TXN), parcel.batch(compression, TXN)
+    # Then the bytes are equal, except for gzip, which has the time in its header
+    one, other = one_batch.batch(compression, TXN), parcel.batch(compression, TXN)
     assert one == other or compression == GZIP
     assert decode(one) == decode(other)
 
 
-def test_rows_without_a_key_fill_one_partition_and_then_the_next():
+def test_rows_without_a_key_fill_one_partition_then_the_next():
     held = ArrowAccumulator("t", lambda topic: 3, 200, 1)
     rows = batch([{"value": b"x" * 76}] * 4, ())
-    found = [sorted(pile.partition for pile in held.put(rows)) for _ in range(3)]
+    found = [sorted(one_batch.partition for one_batch in held.put(rows)) for _ in range(3)]
     assert found == [[1, 2], [0, 1], [0, 2]]
     assert list(held.drain()) == []
 
 
-def test_a_pile_holds_no_more_records_than_the_broker_takes():
+def test_a_batch_has_no_more_records_than_the_broker_accepts():
     held = ArrowAccumulator("t", lambda topic: 1, 1 << 30, 0)
-    found = piled(held, [batch([{"value": b""}] * (RECORDS_MAX - 1), ())] * 3)
-    assert [pile.count for pile in found] == [RECORDS_MAX, RECORDS_MAX, RECORDS_MAX - 3]
-    assert [pile.sequence for pile in found] == [0, RECORDS_MAX, 2 * RECORDS_MAX]
+    found = batches_of(held, [batch([{"value": b""}] * (RECORDS_MAX - 1), ())] * 3)
+    assert [one_batch.count for one_batch in found] == [RECORDS_MAX, RECORDS_MAX, RECORDS_MAX - 3]
+    assert [one_batch.sequence for one_batch in found] == [0, RECORDS_MAX, 2 * RECORDS_MAX]
 
 
-def test_what_is_held_over_all_partitions_has_a_limit(monkeypatch):
+def test_the_buffer_over_all_partitions_has_a_limit(monkeypatch):
     monkeypatch.setattr(arrow_accumulator, "HELD_BYTES_MAX", 1_000)
     rows = [{"key": b"%d" % number, "value": b"x" * 60} for number in range(20)]
     assert accumulator.HELD_BYTES_MAX > 1_000
     assert len(list(ArrowAccumulator("t", lambda topic: 20, 1 << 20, 0).put(batch(rows, ("key",))))) > 1
 
 
-def test_a_large_batch_is_laid_out_in_steps(monkeypatch):
+def test_a_large_batch_is_encoded_in_steps(monkeypatch):
     monkeypatch.setattr(arrow_accumulator, "STEP_BYTES", 500)
     rows = [{"value": b"%03d" % number * 100} for number in range(50)]
-    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ())])
-    assert [record.value for record in decode(pile.batch(0, TXN))] == [each["value"] for each in rows]
+    (one_batch,) = batches_of(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ())])
+    assert [record.value for record in decode(one_batch.batch(0, TXN))] == [each["value"] for each in rows]
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         ({"topic": None}, "null in the column topic"),
         ({"topic": "a", "partition": -3}, "has -3 in the column partition"),
@@ -171,23 +173,25 @@ def test_a_large_batch_is_laid_out_in_steps(monkeypatch):
         ({"topic": "a", "headers": [None]}, "header without a name"),
     ],
 )
-def test_a_row_that_cannot_be_written_is_refused(bad, told):
+def test_an_invalid_row_is_refused(bad, message):
     rows = [{"value": b"", "topic": "a", "timestamp": 1}, {"value": b"", "timestamp": 1, **bad}]
-    with pytest.raises(InvalidRequest, match=told):
-        piled(ArrowAccumulator(None, lambda topic: 1, 1 << 20, 0), [batch(rows)])
+    with pytest.raises(InvalidRequest, match=message):
+        batches_of(ArrowAccumulator(None, lambda topic: 1, 1 << 20, 0), [batch(rows)])
 
 
 def test_text_is_written_as_utf8():
     columns_ = {"value": pa.array(["ä"], pa.large_string()), "key": pa.array(["ö"])}
-    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [pa.RecordBatch.from_pydict(columns_)])
-    (record,) = decode(pile.batch(0, TXN))
+    (one_batch,) = batches_of(
+        ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [pa.RecordBatch.from_pydict(columns_)]
+    )
+    (record,) = decode(one_batch.batch(0, TXN))
     assert (record.key, record.value) == ("ö".encode(), "ä".encode())
 
 
 @given(
     st.lists(st.none() | st.binary(max_size=20) | st.binary(min_size=250, max_size=270), min_size=1), st.integers(1, 9)
 )
-def test_keys_belong_where_javas_client_puts_them(keys, partitions):
+def test_keys_get_the_partition_of_javas_client(keys, partitions):
     column = pa.array([b"before", *keys], pa.binary()).slice(1)
     found = partitions_of(column, partitions).tolist()
     assert [at for at, key in zip(found, keys, strict=True) if key is not None] == [
@@ -202,7 +206,7 @@ def test_a_long_key_too():
     ]
 
 
-def test_encode_is_what_both_ways_are_compared_with():
+def test_encode_matches_both_accumulators():
     held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     list(held.put(Row("t", None, Entry(b"k", b"v", (), 1))))
     (parcel,) = held.drain()

@@ -1,4 +1,4 @@
-"""Compacting what was offloaded."""
+"""Compaction of offloaded records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def url(brokers: Brokers) -> str:
 
 @pytest.fixture
 def run(url: str, capsys) -> Callable[..., tuple[int, str]]:
-    """The exit code, and what was told."""
+    """Returns the exit code, and stderr."""
 
     def call(*arguments: str) -> tuple[int, str]:
         code = compact.main(["--bootstrap", url, "--keep-replaced", "0ms", *arguments])
@@ -98,8 +98,8 @@ async def _by_kafka(address: str, topic: str, partitions: int) -> dict[tuple[int
         await consumer.stop()
 
 
-def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run, brokers):
-    # Given three rounds that were offloaded, a partition of their own without any record, and more that was not
+def test_the_last_record_of_each_key_keeps_its_offset(spark, client, name, run, brokers):
+    # Given three offloaded rounds, a range without any record, and records that are not offloaded
     chance = random.Random(7)
     client.topics.create(name, partitions=3)
     for _ in range(3):
@@ -110,59 +110,57 @@ def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run
     before = [read(client, name, number) for number in (0, 1)]
     ends = [offloaded(client, name, number).offloaded_offset for number in (0, 1)]
     old_ms = NOW_MS - DAY_MS
-    wanted = [compacted(found, end, old_ms) for found, end in zip(before, ends, strict=True)]
-    assert all(len(some) < len(found) for some, found in zip(wanted, before, strict=True))
-    # When it would be compacted
+    expected = [compacted(found, end, old_ms) for found, end in zip(before, ends, strict=True)]
+    assert all(len(some) < len(found) for some, found in zip(expected, before, strict=True))
+    # When a dry run compacts it
     there = brokers.files(name)
-    code, told = run("--topic", name, "--dry-run")
-    # Then that is told, and nothing has changed
-    assert (code, brokers.files(name)) == (0, there), told
-    below = sum(each.offset < ends[0] for each in wanted[0])
-    assert f"compact: {name}:0: would keep {below} of " in told
+    code, output = run("--topic", name, "--dry-run")
+    # Then it reports the result, and nothing has changed
+    assert (code, brokers.files(name)) == (0, there), output
+    below = sum(each.offset < ends[0] for each in expected[0])
+    assert f"compact: {name}:0: would keep {below} of " in output
     # When it is compacted
-    code, told = run("--topic", name)
-    # Then exactly what the model says is left, by a broker that remembers nothing, at the same offsets
-    assert code == 0, told
-    keyless = sum(each.offset < ends[0] and each.key is None for each in wanted[0])
-    assert f"compact: {name}:0: keeps {below} of " in told
-    assert f", {keyless} without a key; 3 segments are rewritten as 1" in told
+    code, output = run("--topic", name)
+    # Then exactly the records of the model remain, at the same offsets, read by a broker with empty caches
+    assert code == 0, output
+    keyless = sum(each.offset < ends[0] and each.key is None for each in expected[0])
+    assert f"compact: {name}:0: keeps {below} of " in output
+    assert f", {keyless} without a key; 3 segments are rewritten as 1" in output
     assert [offloaded(client, name, number).offloaded_offset for number in (0, 1)] == ends
     fresh = brokers.fresh()
     with Client(fresh.urls[0]) as reader:
-        assert [read(reader, name, number) for number in (0, 1)] == wanted
-        middle = wanted[1][len(wanted[1]) // 2].offset - 1
-        assert read(reader, name, 1, middle) == [each for each in wanted[1] if each.offset >= middle]
-    # And Spark, and a Kafka client by whom the last value of each key is what it was
+        assert [read(reader, name, number) for number in (0, 1)] == expected
+        middle = expected[1][len(expected[1]) // 2].offset - 1
+        assert read(reader, name, 1, middle) == [each for each in expected[1] if each.offset >= middle]
+    # And the same by Spark, and by a Kafka client that keeps the last value of each key
     frame = spark.read.format("redis-ledger").option("bootstrap", fresh.urls[0]).option("topics", name).load()
     rows = sorted((row.partition, row.offset) for row in frame.select("partition", "offset").collect())
-    assert rows == [(number, each.offset) for number in (0, 1) for each in wanted[number]]
+    assert rows == [(number, each.offset) for number in (0, 1) for each in expected[number]]
     last = {(number, each.key): each.value for number in (0, 1) for each in before[number] if each.key is not None}
     by_kafka = asyncio.run(_by_kafka(fresh.field("kafka"), name, 2))
     assert {place: value for place, value in by_kafka.items() if value is not None} == {
         place: value for place, value in last.items() if value is not None
     }
-    # And there are the files of the manifest, intact, and no other
+    # And exactly the files of the manifest exist, intact
     assert brokers.files(name) == named(client, name)
     for number in (0, 1):
         for segment in offloaded(client, name, number).segments:
             check_file(open_home(str(brokers.home)), segment)
-    # When it is done once more, then nothing is written
+    # When it is compacted again, then nothing is written
     there = brokers.files(name)
-    code, told = run("--topic", name)
+    code, output = run("--topic", name)
     assert (code, brokers.files(name)) == (0, there)
-    assert f"compact: {name}:0: keeps {below} of {below} records" in told
-    # When tombstones have become old, they go too
+    assert f"compact: {name}:0: keeps {below} of {below} records" in output
+    # When tombstones have become old, they are deleted, too
     assert run("--topic", name, "--delete-retention", "0ms")[0] == 0
-    wanted = [compacted(found, end, NOW_MS + DAY_MS) for found, end in zip(before, ends, strict=True)]
+    expected = [compacted(found, end, NOW_MS + DAY_MS) for found, end in zip(before, ends, strict=True)]
     with Client(brokers.fresh().urls[0]) as reader:
-        assert [read(reader, name, number) for number in (0, 1)] == wanted
+        assert [read(reader, name, number) for number in (0, 1)] == expected
 
 
-def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_open_transaction_is_in_the_way(
-    spark, client, name, run, brokers
-):
-    """TB-29: the latest committed value of a key stays, no marker does, and a marker at the end holds nothing up."""
-    # Given values of three keys, two of them in transactions, and one more of the first in a transaction that is open
+def test_only_committed_records_are_compacted_despite_markers_and_open_transactions(spark, client, name, run, brokers):
+    """TB-29: the latest committed value of a key stays; no marker does, and a marker at the end does not block."""
+    # Given values of three keys, two of them in transactions, and another value of the first in an open transaction
     client.topics.create(name)
 
     def send(**values: str) -> None:
@@ -179,16 +177,16 @@ def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_ope
     end = client.topics.describe(name).partition_states[0].stable_offset
     undecided = client.transaction()
     undecided.send(name, "V7", key="K1").result()
-    # When what is decided, which ends in a marker, is offloaded and compacted
+    # When the decided records, which end in a marker, are offloaded and compacted
     offload(client, name)
     assert run("--topic", name)[0] == 0
-    # Then the last committed value of each key is there, at its offset, and nothing else
+    # Then exactly the last committed value of each key exists, at its offset
     (segment,) = offloaded(client, name).segments
     assert (segment.first, segment.end, segment.records) == (0, end, 3)
     with Client(brokers.fresh().urls[0]) as reader:
         latest = [(each.offset, each.key, each.value) for each in read(reader, name)]
     assert latest == [(4, b"K1", b"V4"), (5, b"K2", b"V5"), (6, b"K3", b"V6")]
-    # And a stretch that has nothing but aborted records and a marker is compacted too
+    # And a stretch with only aborted records and a marker is compacted, too
     undecided.abort()
     offload(client, name)
     assert run("--topic", name)[0] == 0
@@ -197,7 +195,7 @@ def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_ope
         assert [each.value for each in read(reader, name)] == [b"V4", b"V5", b"V6"]
 
 
-def test_a_key_that_is_only_deleted_leaves_nothing_and_its_segment_no_file(spark, client, name, run, brokers):
+def test_a_segment_without_remaining_records_has_no_file(spark, client, name, run, brokers):
     client.topics.create(name)
     with client.producer(name) as producer:
         for value in ("a", "b", None):
@@ -213,11 +211,11 @@ def test_a_key_that_is_only_deleted_leaves_nothing_and_its_segment_no_file(spark
         assert [each.value for each in read(reader, name)] == [b"hot"]
 
 
-# -- whoever else is there ---------------------------------------------------------------------------------------------
+# -- concurrent changes ------------------------------------------------------------------------------------------------
 
 
 def large(client: Client, topic: str) -> list[Kept]:
-    """Two segments that stay apart, of which each loses a record."""
+    """Two segments that stay separate, each of which loses a record."""
     client.topics.create(topic)
     for _ in range(2):
         with client.producer(topic) as producer:
@@ -232,7 +230,7 @@ def job_of(client: Client, url: str, topic: str) -> compact.Job:
     return compact.Job(client, topic, given, NOW_MS, Progress("compact"))
 
 
-def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client, name, url, brokers, monkeypatch):
+def test_segments_published_during_a_compaction_are_kept(spark, client, name, url, brokers, monkeypatch):
     # Given a compaction that is about to swap when another segment is published
     before = large(client, name)
     rewritten = compact_spark.rewritten
@@ -246,9 +244,9 @@ def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client,
         return done
 
     monkeypatch.setattr(compact_spark, "rewritten", meanwhile)
-    # When it goes on
+    # When it continues
     job_of(client, url, name).compact(spark, 0)
-    # Then it has done its work, and the other segment is there
+    # Then it has completed, and the other segment exists
     segments = offloaded(client, name).segments
     assert [segment.records for segment in segments] == [10, 11, 1]
     assert "compacted" not in segments[2].file
@@ -257,8 +255,8 @@ def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client,
         assert read(reader, name)[:-1] == compacted(before, segments[2].first, 0)
 
 
-def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, name, url, brokers, monkeypatch):
-    # Given a run that has written its files when another one begins, looks around and deletes what it finds
+def test_a_superseded_compaction_swaps_nothing_in(spark, client, name, url, brokers, monkeypatch):
+    # Given a run that has written its files when another one begins, and deletes the files it finds
     before = large(client, name)
     first = job_of(client, url, name)
     rewritten = compact_spark.rewritten
@@ -281,19 +279,19 @@ def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, na
     written, left = seen
     assert len(written - left) == 2
     assert left == named(client, name)
-    # And not even with what it knew could it put such a file in place
-    told = client.offload.describe(name)
-    (first_one, *_), version = told.partitions[0].segments, told.partitions[0].version - 1
+    # And it cannot swap in such a file, even with the state it had read
+    described = client.offload.describe(name)
+    (first_one, *_), version = described.partitions[0].segments, described.partitions[0].version - 1
     with pytest.raises(ManifestChanged):
-        client.offload.swap(name, 0, version, [first_one.first], [first_one], topic_id=told.topic_id)
-    # And the other one does the work
+        client.offload.swap(name, 0, version, [first_one.first], [first_one], topic_id=described.topic_id)
+    # And the other run completes
     second[0].compact(spark, 0)
     with Client(brokers.fresh().urls[0]) as reader:
         assert read(reader, name) == compacted(before, offloaded(client, name).offloaded_offset, 0)
 
 
-def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, run, brokers):
-    # Given files that nothing names: of a segment that was replaced, of an earlier run, and of one that was writing
+def test_only_files_of_killed_runs_are_deleted(spark, client, name, run, brokers):
+    # Given files that the manifest does not name: of a replaced segment, of an earlier run, and of one that was writing
     client.topics.create(name)
     with client.producer(name) as producer:
         producer.send("a", key="k")
@@ -307,74 +305,74 @@ def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, 
         (folder / each).write_bytes(b"x")
     # When the next run begins, with nothing else to do
     assert run("--topic", name)[0] == 0
-    # Then those are gone; what somebody may be writing, or put there for himself, is not
+    # Then those are deleted; files that others may be writing, or have added, are not
     assert set(os.listdir(folder)) == {Path(segment.file).name, "manifest.json", *others}
     assert offloaded(client, name).segments == [segment]
     for each in others:
         (folder / each).unlink()
 
 
-@pytest.mark.timeout(900)  # a process of its own, and a job for each of its calls
-def test_a_driver_that_dies_at_any_call_leaves_old_or_new_and_is_followed_by_one_that_finishes(
-    spark, client, name, url, run, brokers, monkeypatch
-):
-    # Given how many calls there are in a compaction of two segments
-    asked = ["--bootstrap", url, "--segment-mb", "1", "--keep-replaced", "0ms"]
+@pytest.mark.timeout(900)  # a separate process, and a job for each of its calls
+def test_after_a_crash_at_any_call_the_next_compaction_completes(spark, client, name, url, run, brokers, monkeypatch):
+    # Given the number of calls of a compaction of two segments
+    common = ["--bootstrap", url, "--segment-mb", "1", "--keep-replaced", "0ms"]
     large(client, f"{name}-0")
     with monkeypatch.context() as patch:
         dying.CALLS.count = 0
         dying.watched(patch.setattr)
-        assert compact.main([*asked, "--topic", f"{name}-0"]) == 0
+        assert compact.main([*common, "--topic", f"{name}-0"]) == 0
         calls = dying.CALLS.count
     assert calls == 6  # the run's number, writing, two swaps, and two files deleted
-    # And a job for each of them, that dies before it
+    # And a job for each of them that dies before it
     topics = [f"{name}-{at}" for at in range(1, calls + 1)]
     before = {topic: large(client, topic) for topic in topics}
-    jobs = [{"arguments": [*asked, "--topic", topic], "at": at} for at, topic in enumerate(topics, 1)]
+    jobs = [{"arguments": [*common, "--topic", topic], "at": at} for at, topic in enumerate(topics, 1)]
     given = json.dumps({"module": "compact", "jobs": jobs})
     died = subprocess.run(
         [sys.executable, "-m", "tests.spark.dying", given], cwd=ROOT, capture_output=True, check=False
     )
     assert died.returncode == dying.DIED, died.stderr.decode()[-2000:]
-    # Then each segment is there as it was or as it will be
+    # Then each segment is either unchanged or compacted
     with Client(brokers.fresh().urls[0]) as reader:
         for at, topic in enumerate(topics, 1):
             records = [segment.records for segment in offloaded(client, topic).segments]
             assert records == ([12, 12] if at <= 3 else [10, 12] if at <= 4 else [10, 11]), at
-            found, wanted = read(reader, topic), compacted(before[topic], 24, 0)
-            assert found == [each for each in before[topic] if each in wanted or (records[each.offset >= 12] == 12)], at
+            found, expected = read(reader, topic), compacted(before[topic], 24, 0)
+            assert found == [
+                each for each in before[topic] if each in expected or (records[each.offset >= 12] == 12)
+            ], at
             assert named(client, topic) <= brokers.files(topic)
     # When they are run again
     for topic in topics:
-        code, told = run("--topic", topic, "--segment-mb", "1")
-        assert code == 0, told
-    # Then all of it is done, and no file is left over
+        code, output = run("--topic", topic, "--segment-mb", "1")
+        assert code == 0, output
+    # Then it is completed, and there are no orphan files
     with Client(brokers.fresh().urls[0]) as reader:
         for topic in topics:
             assert read(reader, topic) == compacted(before[topic], 24, 0), topic
             assert brokers.files(topic) == named(client, topic), topic
 
 
-# -- what cannot be done -----------------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def test_topics_of_which_nothing_was_offloaded_are_left_alone(client, name, run):
+def test_topics_without_offloaded_records_are_left_alone(client, name, run):
     client.topics.create(name)
-    code, told = run("--topic", name)
-    assert (code, told) == (0, "compact: there was nothing to do: nothing has been offloaded.\n")
-    code, told = run("--topic", f"{name}-not")
-    assert (code, told) == (1, f"compact: There is no topic {name}-not.\n")
+    code, output = run("--topic", name)
+    assert (code, output) == (0, "compact: there was nothing to do: no records are offloaded.\n")
+    code, output = run("--topic", f"{name}-not")
+    assert (code, output) == (1, f"compact: There is no topic {name}-not.\n")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--topic", "a", "--delete-retention", "soon"], "'soon' is not a duration"),
         (["--topic", "a", "--segment-mb", "0"], "'0' is not an integer from 1 to 4096"),
         ([], "one of the arguments --topic --pattern is required"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):
+def test_invalid_arguments_are_refused_before_any_request(capsys, arguments, message):
     with pytest.raises(SystemExit) as ended:
         compact.main(arguments)
-    assert (ended.value.code, told in capsys.readouterr().err) == (2, True)
+    assert (ended.value.code, message in capsys.readouterr().err) == (2, True)

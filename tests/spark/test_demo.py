@@ -1,4 +1,4 @@
-"""The Spark demo keeps its promises under kill -9, and its check notices when the driver breaks one on purpose."""
+"""The Spark demo is exactly-once under kill -9, and its check detects a driver that breaks this on purpose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.processes import ROOT
 
-TEST_S_MAX = 1600  # five starts of Spark, on a machine that is busy with other things
+TEST_S_MAX = 1600  # five starts of Spark, on a busy machine
 
 
 def demo(reports: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -32,7 +32,7 @@ def demo(reports: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.timeout(TEST_S_MAX)
-def test_every_hour_comes_out_exactly_once_though_everything_is_killed(tmp_path):
+def test_every_hour_is_written_exactly_once_under_kills(tmp_path):
     code, outcome = demo(tmp_path, "--records", "3000")
     for sink in ("topic", "parquet"):
         found = outcome["verdict"][sink]
@@ -46,7 +46,7 @@ def test_every_hour_comes_out_exactly_once_though_everything_is_killed(tmp_path)
         }
     assert outcome["kills"] == {"driver": 3, "written": 1, "committed": 1, "broker": 2, "redis": 1}
     assert outcome["aborted"] > 0
-    # What was offloaded is all of the flights, the one that closes the hours among them
+    # All flights were offloaded, including the one that closes the hours
     assert outcome["reports"]["offload"]["records"] == 3001
     assert {name: report["code"] for name, report in outcome["reports"].items()} == {
         "hours": 0, "parquet": 0, "flights-before": 0, "offload": 0, "flights": 0, "offloaded": 0,
@@ -57,16 +57,16 @@ def test_every_hour_comes_out_exactly_once_though_everything_is_killed(tmp_path)
 
 @pytest.mark.timeout(TEST_S_MAX)
 @pytest.mark.parametrize(
-    ("sabotage", "found", "told"),
+    ("sabotage", "found", "message"),
     [
         ("duplicate", (1, 0), "1 record is once too often in B"),
         ("lose", (0, 1), "1 record is missing in B"),
     ],
 )
-def test_a_driver_that_breaks_a_promise_is_found_out(tmp_path, sabotage, found, told):
+def test_a_driver_that_is_not_exactly_once_is_detected(tmp_path, sabotage, found, message):
     code, outcome = demo(tmp_path, "--records", "400", "--no-kills", "--sabotage", sabotage)
     topic = outcome["verdict"]["topic"]
     assert (topic["duplicates"], topic["losses"]) == found
     assert outcome["verdict"]["parquet"]["losses"] == 0
-    assert f"Not the same: {told}." in (tmp_path / "hours.html").read_text()
+    assert f"Not the same: {message}." in (tmp_path / "hours.html").read_text()
     assert (code, outcome["holds"]) == (1, False)

@@ -1,4 +1,4 @@
-"""Records decoded all at once are those that are decoded one by one; damage is refused, whatever it is."""
+"""Decoding all records at once gives the same result as one by one; all damage is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ batches = st.lists(st.tuples(st.lists(records, min_size=1, max_size=12), st.inte
 
 
 def log(made, first=0) -> bytes:
-    """Batches side by side, from the offset on."""
+    """Returns adjacent batches, starting at the offset."""
     data = b""
     for rows, compression in made:
         data += place(encode(rows, compression=compression), first, 0)
@@ -57,24 +57,24 @@ def one_by_one(some: list[Chunk]) -> list[tuple[object, ...]]:
 
 
 @given(batches, st.sampled_from([0, 1 << 33]))
-def test_all_at_once_is_what_one_by_one_is(made, first):
+def test_decoding_at_once_equals_one_by_one(made, first):
     some = chunks(log(made, first))
     assert rows_of(read(some)) == one_by_one(some)
 
 
 @given(batches, st.integers(0, 20), st.integers(1, 20), st.integers(0, 1 << 41), st.integers(0, 1 << 41))
-def test_records_outside_the_range_and_the_times_are_left_out(made, first, count, from_ms, until_ms):
+def test_records_outside_the_offset_and_time_ranges_are_left_out(made, first, count, from_ms, until_ms):
     some = chunks(log(made), first, first + count, Bounds(from_ms=from_ms, until_ms=until_ms))
     if some:
         assert rows_of(read(some)) == one_by_one(some)
 
 
-def test_batches_of_several_answers_are_read_together():
+def test_batches_of_several_responses_are_decoded_together():
     some = [*chunks(log([([(None, b"a", (), 1)], 0)])), *chunks(log([([(b"k", b"b", (), 2)], 0)], 1))]
     assert rows_of(read(some)) == [(0, 1, None, b"a", 0), (1, 2, b"k", b"b", 0)]
 
 
-def test_the_time_of_appending_counts_where_the_batch_says_so():
+def test_log_append_time_replaces_record_timestamps():
     data = bytearray(log([([(None, b"a", (), 7), (None, b"b", (), 9)], 0), ([(None, b"c", (), 5)], 0)]))
     data[22] |= LOG_APPEND_TIME
     struct.pack_into(">q", data, 35, 1_000)
@@ -84,20 +84,20 @@ def test_the_time_of_appending_counts_where_the_batch_says_so():
 
 
 @given(batches, st.data())
-def test_damage_is_refused_or_makes_no_difference_to_where_memory_is_read(made, data):
-    # Given batches with some bytes of their records, or of what their headers say of them, changed
+def test_damage_never_reads_outside_the_input(made, data):
+    # Given batches with some damaged bytes in their records or headers
     good = log([(rows, 0) for rows, _ in made])
     bad = bytearray(good)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(bad) - 1))
         if at >= 61:
             bad[at] = data.draw(st.integers(0, 255))
-    # When they are read
+    # When they are decoded
     try:
         found = read(chunks(bytes(bad)))
     except CorruptBatch:
         return
-    # Then what was matching_chunks lies within what came, each record in its own place
+    # Then all returned fields lie within the input, each record at its own position
     for at, size in ((found.key_at, found.key_size), (found.value_at, found.value_size)):
         assert (size >= -1).all()
         assert (at >= 0).all()
@@ -117,41 +117,41 @@ GOOD = (0, 0, 0, 1, 1, 0)  # attributes, times, offset, no key, no value, no hea
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (record(*GOOD, size=7), "reaches beyond|ends elsewhere"),
+        (record(*GOOD, size=7), "extends beyond|does not end where"),
         (record(*GOOD, size=5), "ends elsewhere"),
         (record(*GOOD) + b"\0", "ends elsewhere"),
         (record(*GOOD, 0), "longer or shorter"),
-        (record(0, 0, 0, 1, 2, 65), "longer or shorter|reaches beyond"),
+        (record(0, 0, 0, 1, 2, 65), "longer or shorter|extends beyond"),
         (record(0, 0, 0, 1, 1, 2), "longer or shorter"),
         (record(0, 0, 0, 1, 1, 1, 0), "longer or shorter"),
-        (record(0, 0, 0, 3, 1, 0), "no possible size"),
-        (record(0, 0, 0, *[0xFE] * 9, 1, 1, 0), "no possible size"),
-        (record(0, 0, 2, 1, 1, 0), "out of turn"),
-        (record(0, 0, 1, 1, 1, 0), "out of turn"),
-        (record(0, *[0x80] * 11, 1), "does not end"),
+        (record(0, 0, 0, 3, 1, 0), "invalid size"),
+        (record(0, 0, 0, *[0xFE] * 9, 1, 1, 0), "invalid size"),
+        (record(0, 0, 2, 1, 1, 0), "out of order"),
+        (record(0, 0, 1, 1, 1, 0), "out of order"),
+        (record(0, *[0x80] * 11, 1), "without an end"),
         (b"\x0d" + bytes(GOOD), "below 0"),
-        (b"\x8c\x80\x80\x80\x80\x80\x00" + bytes(GOOD), "does not end"),
+        (b"\x8c\x80\x80\x80\x80\x80\x00" + bytes(GOOD), "without an end"),
         (b"\x8c", "reaches beyond"),
     ],
 )
-def test_a_record_that_does_not_add_up_is_refused(body, why):
+def test_a_record_with_inconsistent_lengths_is_refused(body, why):
     header = log([([(None, None, (), 0)], 0)])[:61]
     data = header[:8] + struct.pack(">i", 49 + len(body)) + header[12:] + body
     with pytest.raises(CorruptBatch, match=why):
         read(chunks(data))
 
 
-def test_two_records_of_one_offset_are_refused():
+def test_duplicate_offsets_are_refused():
     header = bytearray(log([([(None, None, (), 0)] * 2, 0)])[:61])
     body = record(*GOOD) * 2
     data = bytes(header[:8]) + struct.pack(">i", 49 + len(body)) + bytes(header[12:]) + body
-    with pytest.raises(CorruptBatch, match="out of turn"):
+    with pytest.raises(CorruptBatch, match="out of order"):
         read(chunks(data))
     with pytest.raises(CorruptBatch):
         decode(data)
 
 
-def test_columns_have_the_types_that_were_asked_for():
+def test_columns_have_the_types_of_the_schema():
     # Given a batch with headers and one of a transaction, and a schema as pyspark makes it
     data = log([([(b"k", None, [("h", b"1"), ("h", None)], 1_500), (None, b"v", (), 2)], 4)])
     data += place(
@@ -164,9 +164,9 @@ def test_columns_have_the_types_that_were_asked_for():
         "position": pa.string(), "transaction": pa.string(),
     }  # fmt: skip
     schema = pa.schema(list(kinds.items()))
-    # When they are read
+    # When they are decoded
     (batch,) = arrow_batches(schema, ORDERS, chunks(data))
-    # Then every column is there, with nulls where there is nothing
+    # Then every column exists, with nulls where there is no value
     assert batch.schema == schema
     rows = batch.to_pylist()
     assert rows[0]["headers"] == [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]
@@ -179,11 +179,11 @@ def test_columns_have_the_types_that_were_asked_for():
     assert {(row["topic"], row["partition"], row["timestampType"]) for row in rows} == {("orders", 3, 0)}
 
 
-def test_batches_that_unpack_to_much_are_not_put_together():
-    # Given batches of a few bytes that hold a megabyte each
+def test_batches_that_decompress_to_much_are_not_grouped():
+    # Given batches of a few bytes that decompress to a megabyte each
     data = log([([(None, bytes(1 << 20), (), 1)], 4)] * 3)
     assert len(data) < 10_000
-    # When they are read, then each comes alone
+    # When they are read, then each is a batch of its own
     schema = pa.schema([("value", pa.binary())])
     assert [batch.num_rows for batch in arrow_batches(schema, ORDERS, chunks(data))] == [1, 1, 1]
 
@@ -192,7 +192,7 @@ def test_batches_that_unpack_to_much_are_not_put_together():
     ("oversized", "names"),
     [([(None, bytes(2_000), (), 1)], ["offset"]), ([(None, b"v", [("h", b"")] * 6, 1)], ["offset", "headers"])],
 )
-def test_a_batch_over_the_limits_fails_the_task_or_is_left_out(oversized, names):
+def test_a_batch_over_the_limits_fails_the_task_or_is_skipped(oversized, names):
     # Given three batches, of which the second is too large to decode
     small = [(None, b"v", [("h", b"")], 1)]
     data, limits = log([(small, 4), (oversized, 4), (small, 4)]), Limits(1_000, 5, 8)
@@ -200,18 +200,18 @@ def test_a_batch_over_the_limits_fails_the_task_or_is_left_out(oversized, names)
     pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
     kinds = {"offset": pa.int64(), "headers": pa.list_(pair)}
     schema = pa.schema([(name, kinds[name]) for name in names])
-    # When losses fail the query, then it says what to do; when they do not, the others are read
+    # When losses fail the query, then the error has advice; otherwise the other batches are read
     with pytest.raises(TooLargeToDecode, match=r"orders:3: the batch with offsets 1 to 1 .* failOnDataLoss"):
         list(arrow_batches(schema, ORDERS, some))
     found = arrow_batches(schema, ORDERS, some, fail_on_data_loss=False)
     assert [offset for batch in found for offset in batch.column("offset").to_pylist()] == [0, 2]
 
 
-def test_a_batch_none_of_whose_records_are_meant_makes_no_rows():
-    # Given records of which the times asked for lie in between
+def test_a_batch_without_matching_records_gives_no_rows():
+    # Given records with times before and after the requested range
     data = log([([(None, b"a", (), 1), (None, b"b", (), 9)], 0)])
     assert read_header(data).max_timestamp == 9
-    # When they are read, then there is nothing
+    # When they are read, then there are no rows
     schema = pa.schema([("offset", pa.int64())])
     assert list(arrow_batches(schema, ORDERS, chunks(data, bounds=Bounds(from_ms=4, until_ms=6)))) == []
 
@@ -230,7 +230,7 @@ def content_of(found) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(("steps", "slice_bytes"), [(100, 8 << 20), (1, 8 << 20), (100, 30), (1, 1)])
 @given(made=batches, first=st.integers(0, 9), end=st.integers(10, 40))
-def test_columns_are_what_one_by_one_is_in_slices_and_with_long_lists_of_headers(steps, slice_bytes, made, first, end):
+def test_columns_equal_one_by_one_in_slices_and_with_many_headers(steps, slice_bytes, made, first, end):
     some = chunks(log(made), first, end)
     expected = [(r.offset, r.value, list(r.headers)) for chunk in some for r in chunk.records]
     with pytest.MonkeyPatch.context() as patch:
@@ -240,14 +240,14 @@ def test_columns_are_what_one_by_one_is_in_slices_and_with_long_lists_of_headers
         assert content_of(list(arrow_batches(CONTENT, ORDERS, some))) == expected
 
 
-def test_a_batch_over_the_default_bound_is_read_in_slices_by_a_reader_with_a_larger_one():
-    # Given a batch that unpacks to 40 MiB
+def test_a_batch_over_the_default_bound_is_read_in_slices_with_a_larger_one():
+    # Given a batch that decompresses to 40 MiB
     data = log([([(None, bytes(1 << 20), [("h", b"")], 1)] * 40, 4)])
     some = list(matching_chunks(data, Range(ORDERS, 0, 40), ALL))
-    # When it is read with the default bound, then that is refused
+    # When it is read with the default bound, then it is refused
     with pytest.raises(TooLargeToDecode, match="batchDecodedBytesMax"):
         list(arrow_batches(CONTENT, ORDERS, some))
-    # With a larger one its rows come in several Arrow batches
+    # With a larger bound its rows are in several Arrow batches
     some = list(matching_chunks(data, Range(ORDERS, 0, 40), ALL, Limits(1 << 30, 5, 1 << 62)))
     found = list(arrow_batches(CONTENT, ORDERS, some))
     assert [row for batch in found for row in batch.column("offset").to_pylist()] == [*range(40)]

@@ -1,15 +1,15 @@
-"""Exactly once, whoever dies: every record is copied once, and the subscription's lag is what the output says.
+"""Exactly once under failures: every record is copied once, and the subscription's lag matches the output.
 
-    fault     where it strikes                                  the job afterwards
+    fault     point                                             the job afterwards
     driver    begun, wrote, written, noted, committed           is run again, by another driver
-    drivers   written: another one does the rest meanwhile      comes back, and is refused; a batch job does nothing
-    replay    done, but Spark's note of it is gone              is run again
-    task      wrote: the first attempts fail                    goes on
-    broker    midway, written: it is killed; another is there   goes on
-    redis     reading, midway, written: killed, started again   goes on, or is run again
+    drivers   written: another driver completes the job         continues and is refused; a batch job does nothing
+    replay    done, but Spark's record of it is lost            is run again
+    task      wrote: the first attempts fail                    continues
+    broker    midway, written: it is killed; another is there   continues
+    redis     reading, midway, written: killed and restarted    continues, or is run again
 
-Each of them for a batch job, which is step 7 of its name, and in the second of three batches of a stream.  The words
-for places are those of failing.py.  Two living attempts of a task are in test_matrix_cluster.py.
+Each fault is tested for a batch job, which is step 7 of its name, and in the second of three batches of a stream.
+failing.py defines the points.  Two concurrent attempts of a task are in test_matrix_cluster.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.spark.world import RECORDS, Job, World
 from tests.support.processes import ROOT, eventually
 from tests.support.reaper import ends_with_us
 
-HELD_S_MAX = 600  # on a machine that is busy with other things
+HELD_S_MAX = 600  # on a busy machine
 RERUNS_MAX = 3
 MODES = ("batch", "stream")
 TASKS = ["at-0.0", "at-1.0"]
@@ -41,7 +41,7 @@ DRIVER = ["at-driver"]
 
 
 class Row(NamedTuple):
-    """who: comes to the point.  visible: records that are out when the fault strikes, of a batch job and a stream."""
+    """who: the process that reaches the point.  visible: visible records at that time, for a batch job and a stream."""
 
     fault: str
     point: str
@@ -96,7 +96,7 @@ def session(spark: Any) -> Iterator[Any]:
 
 
 class Died(NamedTuple):
-    """A driver that was killed.  jobs: by place and mode.  ends: why jobs ended before that, by the same."""
+    """A driver that was killed.  jobs: by point and mode.  ends: errors of jobs that ended before, likewise."""
 
     jobs: dict[tuple[str, str], Job]
     ends: dict[tuple[str, str], str]
@@ -104,8 +104,8 @@ class Died(NamedTuple):
 
 @pytest.fixture(scope="module")
 def died(world: World, session: Any, tmp_path_factory: pytest.TempPathFactory) -> Died:
-    """All jobs that a driver shall die in, in one driver: at their points it is killed.  Before that, those that shall
-    be overtaken are done by the driver of this process, and let go on."""
+    """Runs all jobs of the `driver` faults in one driver, which is killed when they have reached their points.  Before
+    that, this process completes the jobs of the `drivers` fault and lets them continue."""
     home = tmp_path_factory.mktemp("driver")
     jobs = {
         (row.fault + row.point, mode): world.job(mode, row.point)
@@ -115,11 +115,11 @@ def died(world: World, session: Any, tmp_path_factory: pytest.TempPathFactory) -
     given = json.dumps({"home": str(home), "jobs": [asdict(job.stopping) for job in jobs.values()]})
     command = [sys.executable, "-m", "tests.spark.driver", given]
     ends = {}
-    with (home / "said").open("w+") as said, subprocess.Popen(command, cwd=ROOT, stderr=said) as child:
+    with (home / "stderr").open("w+") as log, subprocess.Popen(command, cwd=ROOT, stderr=log) as child:
         ends_with_us(child)
 
         def are_held() -> bool:
-            assert child.poll() is None, (home / "said").read_text()[-2000:]
+            assert child.poll() is None, (home / "stderr").read_text()[-2000:]
             return all(job.point.notes() == rows[place].who for (place, _), job in jobs.items())
 
         try:
@@ -142,27 +142,27 @@ def died(world: World, session: Any, tmp_path_factory: pytest.TempPathFactory) -
 
 @cases("driver")
 @pytest.mark.timeout(2 * HELD_S_MAX)
-def test_a_driver_that_was_killed_is_followed_by_one_that_goes_on(row: Row, mode: str, died: Died, session: Any):
+def test_after_a_killed_driver_the_next_one_completes_the_job(row: Row, mode: str, died: Died, session: Any):
     # Given a job that was at its point when its driver was killed
     job = died.jobs[row.fault + row.point, mode]
     assert job.point.notes() == row.who
     job.check_visible(row.visible[MODES.index(mode)])
     if row.point in ("wrote", "written"):
         assert job.there() > job.seen().total()
-    # When another driver takes it up, then every record is there once
+    # When another driver runs it, then every record is there once
     job.plain.run(session)
     job.check_done()
 
 
 @cases("drivers")
 @pytest.mark.timeout(2 * HELD_S_MAX)
-def test_a_driver_that_was_overtaken_commits_nothing_and_is_told(row: Row, mode: str, died: Died, session: Any):
-    # Given a driver that came back after another one had done its job to the end
+def test_a_replaced_driver_commits_nothing_and_fails(row: Row, mode: str, died: Died, session: Any):
+    # Given a driver that continued after another one had completed its job
     job = died.jobs[row.fault + row.point, mode]
     assert job.point.notes() == row.who
-    # Then a stream's has ended with the reason; a batch job's had nothing left to do
-    said = died.ends[row.fault + row.point, mode]
-    assert ("ProducerFenced" in said) if mode == "stream" else said == ""
+    # Then a stream has ended with the error; a batch job had nothing left to do
+    error = died.ends[row.fault + row.point, mode]
+    assert ("ProducerFenced" in error) if mode == "stream" else error == ""
     job.check_done()
 
 
@@ -170,25 +170,25 @@ def test_a_driver_that_was_overtaken_commits_nothing_and_is_told(row: Row, mode:
 
 
 @cases("replay")
-def test_a_batch_that_is_done_again_writes_nothing_twice(row: Row, mode: str, world: World, session: Any):
+def test_a_repeated_batch_writes_no_duplicates(row: Row, mode: str, world: World, session: Any):
     # Given a job that is done
     job = world.job(mode)
     job.plain.run(session)
     job.check_visible(row.visible[MODES.index(mode)])
     if mode == "stream":
-        # Of whose last batch Spark does not know that it is done
+        # and Spark has lost the record of its last batch
         assert sorted(path.name for path in job.commits.glob("[0-9]*")) == ["0", "1", "2"]
         (job.commits / "2").unlink()
         (job.commits / ".2.crc").unlink()
     # When it is run again
     job.plain.run(session)
-    # Then it has done that batch once more, and nothing is there twice
+    # Then it has repeated that batch, and there are no duplicates
     assert mode == "batch" or (job.commits / "2").exists()
     job.check_done()
 
 
 @cases("task", "broker", "redis")
-def test_a_job_whose_servers_or_tasks_die_goes_on_or_can_be_run_again(row: Row, mode: str, world: World, session: Any):
+def test_a_job_continues_or_can_be_repeated_after_servers_or_tasks_die(row: Row, mode: str, world: World, session: Any):
     job = world.job(mode, row.point, is_long=row.point == "reading")
     world.replace_broker()
     with ThreadPoolExecutor(1) as thread:
@@ -203,7 +203,7 @@ def test_a_job_whose_servers_or_tasks_die_goes_on_or_can_be_run_again(row: Row, 
                 job.check_visible(row.visible[MODES.index(mode)])
             if row.point in ("midway", "written"):
                 assert job.there() > job.seen().total()
-            # When what it needs is killed
+            # When a process that it needs is killed
             if row.fault == "broker":
                 world.kill_broker()
             elif row.fault == "redis":
@@ -211,7 +211,7 @@ def test_a_job_whose_servers_or_tasks_die_goes_on_or_can_be_run_again(row: Row, 
         finally:
             job.point.go()
         failed: BaseException | None = running.exception()
-    # Then it goes on; or it fails, and is run again
+    # Then it continues, or it fails and is run again
     for _ in range(RERUNS_MAX):
         if failed is None:
             break
@@ -219,7 +219,7 @@ def test_a_job_whose_servers_or_tasks_die_goes_on_or_can_be_run_again(row: Row, 
         failed = attempted(job, session)
     assert failed is None
     job.check_done()
-    # And what was to happen has
+    # And the expected outcome holds
     assert job.point.notes() == row.who
     if row.fault == "task":
         assert {path.name for path in job.point.folder.glob("began-*-of-1")} >= {"began-0.1-of-1", "began-1.1-of-1"}
@@ -236,6 +236,6 @@ def attempted(job: Job, session: Any) -> BaseException | None:
     return None
 
 
-def test_the_matrix_is_of_every_fault_in_both_modes():
+def test_the_matrix_has_every_fault_in_both_modes():
     assert len(CASES) == 2 * len({(row.fault, row.point) for row in ROWS}) == 26
     assert RECORDS == 60

@@ -1,8 +1,8 @@
-"""The same jobs on a cluster of processes, where two attempts of a task live at once and machines go away.
+"""The same jobs on a cluster of processes, with concurrent attempts of a task and machines that fail.
 
-plain       nothing happens; the job is brought along by spark-submit, and the executors have only that
-overtaken   spark.speculation: task 0 hangs, and is done by another attempt on the other machine, while it hangs
-executor    the process that runs a task is killed when it has written everything
+plain       no fault; spark-submit ships the job, and the executors have nothing else
+overtaken   spark.speculation: task 0 hangs, and another attempt on the other machine completes
+executor    the process that runs a task is killed after it has written everything
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tests.support.processes import ROOT, eventually
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="one machine has to look like two: 127.0.0.1 and 127.0.0.2"),
+    pytest.mark.skipif(sys.platform != "linux", reason="one machine acts as two: 127.0.0.1 and 127.0.0.2"),
 ]
-RUN_S_MAX = 900.0  # on a machine that is busy with other things
+RUN_S_MAX = 900.0  # on a busy machine
 MODES = ("batch", "stream")
 POINTS = {"plain": "", "overtaken": "overtaken", "executor": "wrote"}
 CASES = [(fault, mode) for fault in POINTS for mode in MODES]
@@ -37,11 +37,11 @@ SPECULATION = {
 
 
 class Ran(NamedTuple):
-    """said: what the submitted program printed."""
+    """output: of the submitted program."""
 
     cluster: Cluster
     jobs: dict[tuple[str, str], Job]
-    said: str
+    output: str
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def ran(world: World, cluster: Cluster) -> Ran:
-    """All jobs, one after another in one application."""
+    """Runs all jobs, in sequence in one application."""
     jobs = {(fault, mode): world.job(mode, POINTS[fault]) for fault, mode in CASES}
     given = json.dumps([asdict(job.stopping) for job in jobs.values()])
     submitted = cluster.submit(ROOT / "tests" / "spark" / "clustered.py", given, **SPECULATION)
@@ -75,43 +75,43 @@ def ran(world: World, cluster: Cluster) -> Ran:
             assert submitted.poll() is None, submitted.communicate()[0][-4000:]
             cluster.kill_executor(WORKERS[1])
             job.point.go()
-        said = submitted.communicate(timeout=RUN_S_MAX)[0]
+        output = submitted.communicate(timeout=RUN_S_MAX)[0]
     finally:
         submitted.kill()
-    assert submitted.returncode == 0, said[-4000:]
-    return Ran(cluster, jobs, said)
+    assert submitted.returncode == 0, output[-4000:]
+    return Ran(cluster, jobs, output)
 
 
 @pytest.mark.timeout(2 * RUN_S_MAX)
 @pytest.mark.parametrize(("fault", "mode"), CASES)
-def test_every_record_is_there_once_whatever_happens_on_the_cluster(ran: Ran, fault: str, mode: str) -> None:
+def test_every_record_is_written_once_under_faults_of_the_cluster(ran: Ran, fault: str, mode: str) -> None:
     job = ran.jobs[fault, mode]
     job.check_done()
     began = {path.name for path in Path(job.point.folder).glob("began-*-of-1")} if POINTS[fault] else set()
     if fault == "overtaken":
-        # The first attempt had written everything and hung to the end, and another one was begun beside it
+        # The first attempt had written everything and hung to the end, while another one ran
         assert job.point.notes() == ["at-0.0"]
         assert not (job.point.folder / "go").exists()
         assert began >= {"began-0.0-of-1", "began-0.1-of-1", "began-1.0-of-1"}
     if fault == "executor":
-        # Both first attempts had written everything; what ran on the machine that went away was begun again
+        # Both first attempts had written everything; those on the lost machine were started again
         assert set(job.point.notes()) >= {"at-0.0", "at-1.0"}
         assert began - {"began-0.0-of-1", "began-1.0-of-1"}
 
 
-def test_tasks_ran_on_executors_of_both_machines_with_what_the_job_brought(ran: Ran) -> None:
-    told = [json.loads(line) for line in ran.said.splitlines() if line.startswith('{"done"')]
-    assert {each["master"] for each in told} == {ran.cluster.url}
-    assert [each["done"] for each in told] == [job.plain.sink for job in ran.jobs.values()]
+def test_tasks_run_on_both_machines_with_the_files_of_the_job(ran: Ran) -> None:
+    ended = [json.loads(line) for line in ran.output.splitlines() if line.startswith('{"done"')]
+    assert {each["master"] for each in ended} == {ran.cluster.url}
+    assert [each["done"] for each in ended] == [job.plain.sink for job in ran.jobs.values()]
     assert MASTER in WORKERS
     for host in WORKERS:
         application = min(ran.cluster.work(host).glob("app-*"))
-        # One that took the place of another may have had nothing to do any more
+        # An executor that replaced another one may have had no tasks
         assert list(application.glob("*/redis-ledger.zip"))
 
 
 @pytest.mark.timeout(2 * RUN_S_MAX)
-def test_the_program_of_the_page_does_there_what_the_page_says(world: World, cluster: Cluster, tmp_path: Path) -> None:
+def test_the_program_of_the_page_runs_on_a_cluster(world: World, cluster: Cluster, tmp_path: Path) -> None:
     # Given six orders
     with world.client() as client:
         for topic in ("orders", "paid"):
@@ -124,14 +124,14 @@ def test_the_program_of_the_page_does_there_what_the_page_says(world: World, clu
     # When the page's program is submitted
     submitted = cluster.submit(tmp_path / "orders.py", ",".join(world.urls), str(tmp_path / "checkpoint"))
     try:
-        said = submitted.communicate(timeout=RUN_S_MAX)[0]
+        output = submitted.communicate(timeout=RUN_S_MAX)[0]
     finally:
         submitted.kill()
-    # Then it prints what the page says
-    assert submitted.returncode == 0, said[-4000:]
+    # Then it prints the output on the page
+    assert submitted.returncode == 0, output[-4000:]
     assert expected == ["6"]
-    assert [line for line in said.splitlines() if line.isdigit()] == expected
-    # And every order is paid once, and acknowledged with that
+    assert [line for line in output.splitlines() if line.isdigit()] == expected
+    # And every order is paid once, and acknowledged in the same transaction
     with world.client() as client:
         paid = sorted(message.text() for partition in range(2) for message in client.read("paid", partition))
         assert paid == [f"paid order {number}" for number in range(6)]

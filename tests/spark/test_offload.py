@@ -1,4 +1,4 @@
-"""Offloading with a real Spark: what is read before and after is the same, and Redis holds less."""
+"""Offloading with a real Spark: reads return the same before and after, and Redis holds less."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FULL = {"includeHeaders": "true", "includePosition": "true"}
 
 @pytest.fixture
 def offloaded(spark, url) -> Callable[..., int]:
-    """Runs the pipeline; its exit code."""
+    """Runs the pipeline; returns its exit code."""
 
     def run(*arguments: str) -> int:
         return offload.main(["--bootstrap", url, *arguments])
@@ -34,7 +34,7 @@ def offloaded(spark, url) -> Callable[..., int]:
 
 @pytest.fixture
 def held_bytes(broker) -> Callable[[str], int]:
-    """What Redis holds of a topic."""
+    """Bytes of a topic in Redis."""
     server = redis.Redis(unix_socket_path=str(EmbeddedServer(broker.data_dir, "process", {}).socket))
 
     def held(topic: str) -> int:
@@ -52,7 +52,7 @@ def files(offload_home: Path, topic: str) -> list[str]:
 
 
 def named(client, topic: str) -> list[str]:
-    """By the manifest, and its copies."""
+    """Files named by the manifest, and its copies."""
     segments = [
         segment for each in client.offload.describe(topic).partitions for segment in each.segments if segment.file
     ]
@@ -74,7 +74,7 @@ def filled(orders, client) -> None:
     orders.send("last", partition=0, timestamp_ms=T0 + 60_000)
 
 
-def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
+def test_reads_are_unchanged_by_offloading_and_redis_holds_less(
     topic, client, offloaded, offload_home, held_bytes, capsys
 ):
     # Given records of every shape, one of them aborted
@@ -83,27 +83,27 @@ def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
     before, held = rows(orders.read(**FULL)), held_bytes(orders.name)
     # When all of it is offloaded
     assert offloaded("--topic", orders.name, "--seal") == 0
-    # Then each piece is told of, and Redis has dropped its payload
-    told = capsys.readouterr().err
-    assert f"offload: {orders.name}:1 0 to 302: 301 records, " in told
-    assert "(2 of 2, " in told
-    assert f"offload: {orders.name}:0 is published up to 7; Redis has dropped" in told
+    # Then each file is reported, and Redis has dropped its payload
+    output = capsys.readouterr().err
+    assert f"offload: {orders.name}:1 0 to 302: 301 records, " in output
+    assert "(2 of 2, " in output
+    assert f"offload: {orders.name}:0 is published up to 7; Redis has dropped" in output
     assert held_bytes(orders.name) < held / 2
-    # And a query finds every column of every record as it was, and the SDK every value
+    # And a query returns every column of every record unchanged, and the SDK every value
     assert rows(orders.read(**FULL)) == before
     assert [row["offset"] for row in before if row["partition"] == 0] == [0, 1, 4, 6]
     assert [m.value for m in client.read(orders.name, 0)] == [b"\xff\x00", None, b"committed", b"last"]
-    # And the folder has the files that the manifest names, and its copies
+    # And the folder has exactly the files of the manifest, and its copies
     assert files(offload_home, orders.name) == named(client, orders.name)
     copy = json.loads((offload_home / named(client, orders.name)[-1]).read_text())
     assert copy["segments"][0]["file"] == named(client, orders.name)[-2]
-    # And offloading again finds nothing to do
+    # And offloading again has nothing to do
     assert offloaded("--topic", orders.name, "--seal") == 0
     assert capsys.readouterr().err == "offload: offloaded nothing.\n"
 
 
 def test_a_query_reads_files_below_and_brokers_above_without_a_gap(topic, client, offloaded):
-    # Given three files in one partition, and records that came later
+    # Given three files in one partition, and later records
     orders = topic()
     for hundred in range(4):
         orders.send(*(str(hundred * 100 + one) for one in range(100)), timestamp_ms=T0 + hundred * 60_000)
@@ -111,12 +111,12 @@ def test_a_query_reads_files_below_and_brokers_above_without_a_gap(topic, client
             assert offloaded("--topic", orders.name, "--seal") == 0
     assert len(client.offload.describe(orders.name).partitions[0].segments) == 3
     everything = [str(number) for number in range(400)]
-    # Then small files make one task and large ones several, beside the broker's
+    # Then small files make one task and large ones several, in addition to the broker's
     assert orders.values() == everything
     assert orders.read().rdd.getNumPartitions() == 2
     assert orders.read(taskBytes="1000", minPartitions="9").rdd.getNumPartitions() > 5
     assert orders.values(taskBytes="1000", minPartitions="9") == everything
-    # And what is asked for by offset and time is cut exactly, and files that have nothing of it are left alone
+    # And a range of offsets or times is exact, and files outside it are not read
     assert texts(orders.read().where("offset >= 150 and offset < 310")) == everything[150:310]
     minute = "timestamp >= timestamp'2026-01-01 12:01:00' and timestamp < timestamp'2026-01-01 12:02:00'"
     assert texts(orders.read().where(minute)) == everything[100:200]
@@ -125,14 +125,14 @@ def test_a_query_reads_files_below_and_brokers_above_without_a_gap(topic, client
         "299",
         "300",
     ]
-    # And a schema of one's own makes only its columns
+    # And a user's schema returns only its columns
     reader = orders.spark.read.format("redis-ledger").options(**orders.options())
     frame = reader.schema("offset long, position string").load().where("offset in (0, 399) or offset = 250")
     assert sorted(tuple(row) for row in frame.collect()) == [(0, "0:0"), (250, "0:250"), (399, "0:399")]
 
 
-def test_a_stream_goes_on_from_a_checkpoint_that_points_into_what_is_offloaded(topic, offloaded, tmp_path):
-    # Given a stream that has read some, by a few records at a time
+def test_a_stream_continues_from_a_checkpoint_in_the_offloaded_range(topic, offloaded, tmp_path):
+    # Given a stream that has read part of a topic, a few records at a time
     orders = topic()
     orders.send(*(str(number) for number in range(50)))
 
@@ -142,32 +142,32 @@ def test_a_stream_goes_on_from_a_checkpoint_that_points_into_what_is_offloaded(t
         writer.option("path", str(tmp_path / "out")).trigger(availableNow=True).start().awaitTermination()
 
     run()
-    # When more comes, and all of it is offloaded before it is read, and more comes
+    # When more records arrive, all are offloaded before they are read, and more arrive
     orders.send(*(str(number) for number in range(50, 90)))
     assert offloaded("--topic", orders.name, "--seal") == 0
     orders.send(*(str(number) for number in range(90, 100)))
     run()
-    # Then each record has been seen once
+    # Then each record was read once
     seen = sorted(
         tuple(row) for row in orders.spark.read.parquet(str(tmp_path / "out")).select("offset", "v").collect()
     )
     assert seen == [(number, str(number)) for number in range(100)]
 
 
-def test_the_files_are_a_plain_table_for_anybody(topic, client, offloaded, offload_home):
-    # Given what was offloaded
+def test_other_programs_read_the_files_as_a_table(topic, client, offloaded, offload_home):
+    # Given offloaded records
     orders = topic(2)
     filled(orders, client)
     assert offloaded("--topic", orders.name, "--seal") == 0
     folder = offload_home / orders.name
-    # When DuckDB reads the folder, or what its manifests name
-    wanted = 'select "partition", "offset", value, epoch_ms(timestamp), len(headers), transaction is null'
+    # When DuckDB reads the folder, or the files of its manifests
+    columns = 'select "partition", "offset", value, epoch_ms(timestamp), len(headers), transaction is null'
     by_folder = duckdb.execute(
-        f'{wanted} from \'{folder}/*/*/*.parquet\' where "partition" = 0 order by "offset"'
+        f'{columns} from \'{folder}/*/*/*.parquet\' where "partition" = 0 order by "offset"'
     ).fetchall()
     listed = duckdb.execute(f"select unnest(segments).file from '{folder}/*/*/manifest.json'").fetchall()
     paths = [str(offload_home / file) for (file,) in listed]
-    # Then it has the records with their own columns
+    # Then it has the records with the columns of the files
     assert by_folder == [
         (0, 0, b"\xff\x00", T0, 3, True),
         (0, 1, None, T0 + 1, None, True),
@@ -180,13 +180,13 @@ def test_the_files_are_a_plain_table_for_anybody(topic, client, offloaded, offlo
     assert table.column("key").to_pylist() == [b"k", b"gone", None, None]
 
 
-def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, offloaded, url):
-    # Given what was offloaded
+def test_an_executor_that_cannot_reach_the_files_reads_from_a_broker(topic, client, offloaded, url):
+    # Given offloaded records
     orders = topic()
     orders.send(*(str(number) for number in range(100)))
     assert offloaded("--topic", orders.name, "--seal") == 0
     (segment,) = client.offload.describe(orders.name).partitions[0].segments
-    # When the files are elsewhere for a task
+    # When a task cannot reach the files
 
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -199,11 +199,11 @@ def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, of
     partition = TopicPartition(orders.name, 0)
     (task,) = tasks([Range(partition, 10, 90)], options, {partition: Offloaded("/nowhere/at/all", [segment])})
     batches = list(offloaded_ranges.read(to_arrow_schema(orders.read().schema, timezone="UTC"), task.value))
-    # Then its records come all the same
+    # Then it reads its records from a broker
     assert [v for batch in batches for v in batch.column("offset").to_pylist()] == list(range(10, 90))
 
 
-def test_only_what_is_old_enough_and_sealed_goes(topic, client, offloaded):
+def test_only_old_and_sealed_records_are_offloaded(topic, client, offloaded):
     orders = topic()
     orders.send("new")
     assert offloaded("--topic", orders.name) == 0
@@ -211,7 +211,7 @@ def test_only_what_is_old_enough_and_sealed_goes(topic, client, offloaded):
     assert client.offload.describe(orders.name).partitions[0].segments == []
 
 
-def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offloaded):
+def test_records_after_an_open_transaction_are_not_offloaded(topic, client, offloaded):
     orders = topic()
     orders.send("a")
     undecided = client.transaction()
@@ -225,20 +225,18 @@ def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offload
     assert orders.values() == ["a", "undecided", "behind it"]
 
 
-def test_what_falls_below_the_log_start_is_forgotten_and_its_files_go(
-    topic, client, offloaded, offload_home, delete_records, capsys
-):
+def test_segments_below_the_log_start_are_deleted(topic, client, offloaded, offload_home, delete_records, capsys):
     # Given two files
     orders = topic()
     for value in ("a", "b"):
         orders.send(value)
         assert offloaded("--topic", orders.name, "--seal") == 0
     first, second = client.offload.describe(orders.name).partitions[0].segments
-    # When the first one's records are deleted
+    # When the records of the first one are deleted
     delete_records(orders.name, 1)
     capsys.readouterr()
     assert offloaded("--topic", orders.name) == 0
-    # Then the manifest has the second one, and the folder too
+    # Then the manifest and the folder have only the second one
     assert "deleted 1 files below the log start and 0 orphan files" in capsys.readouterr().err
     assert client.offload.describe(orders.name).partitions[0].segments == [second]
     assert files(offload_home, orders.name) == named(client, orders.name)
@@ -247,15 +245,15 @@ def test_what_falls_below_the_log_start_is_forgotten_and_its_files_go(
     assert orders.values() == ["b"]
 
 
-def test_two_at_a_time_do_no_harm(topic, client, offloaded, offload_home):
+def test_two_concurrent_offloads_are_harmless(topic, client, offloaded, offload_home):
     # Given four partitions
     orders = topic(4)
     for partition in range(4):
         orders.send(*(str(partition * 100 + one) for one in range(100)), partition=partition)
-    # When they are offloaded twice at once
+    # When two runs offload them at once
     with ThreadPoolExecutor(2) as threads:
         codes = list(threads.map(lambda _: offloaded("--topic", orders.name, "--seal"), range(2)))
-    # Then both are content, each record is there once, and no file is left over
+    # Then both succeed, each record is there once, and there are no orphan files
     assert codes == [0, 0]
     assert sorted(map(int, orders.values())) == list(range(400))
     assert [len(each.segments) for each in client.offload.describe(orders.name).partitions] == [1, 1, 1, 1]
@@ -269,8 +267,8 @@ def test_two_at_a_time_do_no_harm(topic, client, offloaded, offload_home):
         (["--bootstrap", "ftp://x", "--topic", "a"], "offload: bootstrap: 'ftp://x' is not a broker address"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_sentence(offloaded, capsys, arguments, sentence):
+def test_errors_are_reported_in_one_sentence(offloaded, capsys, arguments, sentence):
     assert offloaded(*arguments) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(sentence)
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith(sentence)
+    assert output.count("\n") == 1

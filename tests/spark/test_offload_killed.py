@@ -1,4 +1,4 @@
-"""An offload that is killed at any point is finished by the next: nothing is lost, doubled or left over."""
+"""An offload that is killed at any point is completed by the next run: no loss, no duplicate, no orphan file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redis_ledger.offload.manifest import is_chain
 from tests.spark.offload_child import OffloadChild, offload_child
 from tests.support.threaded_broker import threaded_broker
 
-RECORDS = 9  # of a topic, besides the one that is aborted
+RECORDS = 9  # of a topic, not counting the aborted one
 VALUE = "v" * 200
 ARROWS = {"describe", "plan", "create_dir", "open_output_stream", "move", "publish"}
 OF_KIND = {"moving": {*ARROWS, "abandon", "delete_file"}, "deleted": {*ARROWS, "forget", "delete_file"}}
@@ -32,7 +32,7 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world(redis_url, tmp_path_factory) -> Iterator[World]:
-    """A broker with small ledgers, whose plans have a stretch for each; and a log start that moves under a plan."""
+    """A broker with small ledgers, so that each ledger is a stretch; and a log start that moves during a plan."""
     home = tmp_path_factory.mktemp("offload")
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "STRETCH_BYTES", 1)
@@ -45,8 +45,8 @@ def world(redis_url, tmp_path_factory) -> Iterator[World]:
 
 
 def moving(real: Any) -> Any:
-    """The log start moves: of a topic "moving-..." into its first plan, once that is stored; of a topic "deleted-..."
-    over its first segment, once that is published."""
+    """Moves the log start: for a topic "moving-..." into its first plan, once that is stored; for a topic "deleted-..."
+    beyond its first segment, once that is published."""
 
     async def planned(self: Any, topic: str, number: int, **more: Any) -> Any:
         made = await real(self, topic, number, **more)
@@ -65,7 +65,7 @@ def moving(real: Any) -> Any:
 
 
 def filled(world: World, topic: str) -> list[tuple[int, str]]:
-    """Sealed ledgers of a few records each, one record aborted; the others, with their offsets."""
+    """Writes sealed ledgers of a few records each, one record aborted; returns the others with their offsets."""
     world.client.topics.create(topic, partitions=1)
     written = []
     with world.client.producer(topic, linger_ms=0) as producer:
@@ -80,7 +80,7 @@ def filled(world: World, topic: str) -> list[tuple[int, str]]:
 
 
 def check(world: World, topic: str, written: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """What is to be read, when all of it is."""
+    """Checks all reads; returns the expected records."""
     found = world.client.offload.describe(topic).partitions[0]
     # Everything is offloaded, and the manifest is a chain
     assert found.plan is None
@@ -88,7 +88,7 @@ def check(world: World, topic: str, written: list[tuple[int, str]]) -> list[tupl
     assert is_chain(found.segments, found.segments[0].first)
     assert found.start_offset > 0
     expected = [each for each in written if each[0] >= found.start_offset]
-    # The SDK, by way of the broker, and DuckDB, by way of the manifest beside the files, have every record once
+    # The SDK, through the broker, and DuckDB, through the manifest beside the files, read every record once
     assert [(message.offset, message.text()) for message in world.client.read(topic, 0, "earliest")] == expected
     folder = world.home / topic
     query = f"select list(file) from (select unnest(segments).file as file from '{folder}/*/*/manifest.json')"
@@ -104,25 +104,25 @@ def check(world: World, topic: str, written: list[tuple[int, str]]) -> list[tupl
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("kind", OF_KIND)
-def test_an_offload_killed_at_any_point_is_finished_by_the_next(world, spark, kind, when):
-    # Given the points that a run passes when it is not killed
+def test_an_offload_killed_at_any_point_is_completed_by_the_next(world, spark, kind, when):
+    # Given the points of a run that is not killed
     name = f"{kind}-{when}"
     everything = {f"{name}-0": filled(world, f"{name}-0")}
     points = world.child.run(world.url, f"{name}-0").points
     assert OF_KIND[kind] <= set(points)
     died_at = []
     for number in range(1, len(points) + 1):
-        # When another run is killed at each of them, and run again
+        # When other runs are killed at each of them, and repeated
         topic = f"{name}-{number}"
         everything[topic] = filled(world, topic)
         killed = world.child.run(world.url, topic, number, when)
         died_at.append(killed.points[-1])
         assert killed.died
         again = world.child.run(world.url, topic)
-        # Then it comes to its end
+        # Then they complete
         assert (again.died, again.error) == (False, ""), (number, points[number - 1])
     assert died_at == points
-    # And everybody reads what was written, and there is no file too many
+    # And all readers return what was written, and there are no orphan files
     expected = {topic: check(world, topic, written) for topic, written in everything.items()}
     assert seen_by_spark(world, spark, name) == expected
 

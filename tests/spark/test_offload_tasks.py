@@ -47,24 +47,24 @@ def left_in(home: Path) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
 
 
-def test_two_attempts_of_a_task_at_once_write_one_file_and_say_the_same(orders, tmp_path):
+def test_two_concurrent_attempts_write_one_file_and_return_the_same(orders, tmp_path):
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(segment_tasks.write, [piece(orders, tmp_path)] * 2)
     assert first.segment == second.segment
     assert (first.segment.records, left_in(tmp_path)) == (300, ["a/b/0-306-p.parquet"])
 
 
-def test_a_stretch_is_written_the_same_to_the_byte_however_it_is_fetched(orders, tmp_path, monkeypatch):
-    # Given a file of what was fetched at once
+def test_the_bytes_of_a_file_do_not_depend_on_fetching(orders, tmp_path, monkeypatch):
+    # Given a file of records that were fetched at once
     segment_tasks.write(piece(orders, tmp_path, "once"))
-    # When the same stretch is fetched in small answers
+    # When the same stretch is fetched in small responses
     monkeypatch.setattr(segment_tasks, "FETCH_BYTES", 1)
     segment_tasks.write(piece(orders, tmp_path, "twice"))
-    # Then an attempt that is late may take the place of the first one and nobody notices
+    # Then the files are equal, so a late attempt may replace the first one
     assert (tmp_path / "once").read_bytes() == (tmp_path / "twice").read_bytes()
 
 
-def test_of_a_stretch_that_is_deleted_in_part_nothing_is_written(orders, tmp_path, delete_records):
+def test_a_stretch_that_is_partly_deleted_is_not_written(orders, tmp_path, delete_records):
     delete_records(orders.name, 102)
     with pytest.raises(OffsetOutOfRange):
         segment_tasks.write(piece(orders, tmp_path))
@@ -99,18 +99,18 @@ def test_a_batch_that_brokers_do_not_decode_is_written(bomb):
     assert (offsets_in(bomb, written), written.skipped) == ([0, 1, 2], ())
 
 
-def test_a_batch_over_the_bound_stops_the_task_unless_it_is_to_be_skipped(bomb, tmp_path):
-    # Given a bound that the bomb is over
+def test_a_batch_over_the_bound_fails_the_task_unless_it_may_be_skipped(bomb, tmp_path):
+    # Given a bound that the large batch exceeds
     few = bomb._replace(decoded_bytes_max=1 << 20)
-    # When nothing else is said, then the task names partition, offsets and options, and leaves no file
+    # When it is not to be skipped, then the error names partition, offsets and options, and there is no file
     with pytest.raises(TooLargeToDecode) as caught:
         segment_tasks.write(few)
-    said = caught.value.detail
-    assert said.startswith(f"{bomb.partition}: the batch with offsets 1 to 1 is too large to decode.")
-    assert "Raise --batch-decoded-bytes-max above 1048576" in said
-    assert "--skip-too-large" in said
+    detail = caught.value.detail
+    assert detail.startswith(f"{bomb.partition}: the batch with offsets 1 to 1 is too large to decode.")
+    assert "Raise --batch-decoded-bytes-max above 1048576" in detail
+    assert "--skip-too-large" in detail
     assert left_in(tmp_path) == []
-    # When it is to be skipped, then the others are written, and the task names what is missing
+    # When it is to be skipped, then the others are written, and the result names the skipped batch
     written = segment_tasks.write(few._replace(skip_too_large=True))
     (line,) = written.skipped
     assert line.startswith(f"{bomb.partition}: the batch with offsets 1 to 1 is too large to decode.")
@@ -121,7 +121,7 @@ def test_a_file_that_leaves_out_a_batch_is_resumed_only_by_a_run_that_skips(bomb
     # Given the file of a run that skipped a batch, and was killed before it published
     skips = bomb._replace(decoded_bytes_max=1 << 20, skip_too_large=True)
     first = segment_tasks.write(skips)
-    # When the next run skips too, then it takes the file as it is
+    # When the next run skips too, then it uses the file
     assert segment_tasks.write(skips) == segment_tasks.WrittenSegment(first.segment, True)
     # When it does not, then it stops, or writes the file again
     with pytest.raises(TooLargeToDecode):
@@ -139,7 +139,7 @@ def test_a_task_whose_process_dies_is_repeated_and_leaves_one_file(
     before = orders.values()
     # When the topic is offloaded
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 0
-    # Then another attempt took over, and what the first one had written whole was kept
+    # Then another attempt succeeded, and a complete file of the first one was kept
     assert (tmp_path / "died").exists()
     assert ("0 to 306 (existed): 300 records" in capsys.readouterr().err) is (point == "written")
     (segment,) = client.offload.describe(orders.name).partitions[0].segments
@@ -148,18 +148,18 @@ def test_a_task_whose_process_dies_is_repeated_and_leaves_one_file(
     assert orders.values() == before
 
 
-def test_a_task_that_fails_for_good_is_told_in_one_sentence_and_the_plan_waits(
+def test_a_failing_task_is_reported_in_one_sentence_and_the_plan_is_kept(
     orders, url, client, offload_home, monkeypatch, capsys
 ):
-    # Given a home that a task cannot write to
+    # Given an object store that a task cannot write to
     (offload_home / orders.name).write_text("in the way of a folder")
     # When the topic is offloaded
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 1
-    told = capsys.readouterr().err
-    # Then that is told, nothing was published, and the next run goes on
-    assert told.count("\n") == 1
-    assert told.startswith("offload: A task failed: ")
-    assert "Not a directory" in told
+    output = capsys.readouterr().err
+    # Then that is reported, nothing is published, and the next run continues
+    assert output.count("\n") == 1
+    assert output.startswith("offload: A task failed: ")
+    assert "Not a directory" in output
     planned = client.offload.describe(orders.name).partitions[0]
     assert (planned.segments, planned.plan is not None) == ([], True)
     (offload_home / orders.name).unlink()
@@ -169,12 +169,12 @@ def test_a_task_that_fails_for_good_is_told_in_one_sentence_and_the_plan_waits(
 
 
 def test_an_executor_that_dies_is_replaced(orders, url, client, tmp_path):
-    # Given two executors in processes of their own, one of which dies in the middle of its task
+    # Given two executors in separate processes, one of which dies during its task
     command = [sys.executable, "-m", "tests.spark.offload_driver", str(tmp_path / "died")]
     arguments = ["--bootstrap", url, "--topic", orders.name, "--seal", "--master", "local-cluster[2,1,1024]"]
     # When the topic is offloaded
     ran = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    # Then its task was done by the other one
+    # Then the other one has run its task
     assert (ran.returncode, (tmp_path / "died").exists()) == (0, True), ran.stderr
     assert "0 to 306: 300 records" in ran.stderr
     (segment,) = client.offload.describe(orders.name).partitions[0].segments
@@ -182,7 +182,7 @@ def test_an_executor_that_dies_is_replaced(orders, url, client, tmp_path):
 
 
 def test_a_spark_that_is_killed_with_all_its_tasks_is_run_again(orders, url, client, offload_home, tmp_path):
-    # Given a driver whose Spark is killed in the middle of a task: with local[1] executor and driver are one process
+    # Given a driver whose Spark is killed during a task: with local[1] executor and driver are one process
     before = orders.values()
     command = [sys.executable, "-m", "tests.spark.offload_driver", str(tmp_path / "died")]
     arguments = ["--bootstrap", url, "--topic", orders.name, "--seal", "--master", "local[1]"]
@@ -192,7 +192,7 @@ def test_a_spark_that_is_killed_with_all_its_tasks_is_run_again(orders, url, cli
     assert planned.plan is not None
     # When it is run again
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 0
-    # Then it goes on with the plan that is there, and nothing is left of the first one
+    # Then it resumes the stored plan, and no file of the first run is left
     (segment,) = client.offload.describe(orders.name).partitions[0].segments
     assert segment.file == planned.plan.stretches[0].file
     copy = f"{segment.file.rpartition('/')[0]}/manifest.json"
@@ -200,10 +200,8 @@ def test_a_spark_that_is_killed_with_all_its_tasks_is_run_again(orders, url, cli
     assert orders.values() == before
 
 
-def test_a_topic_that_is_deleted_meanwhile_is_told_in_one_sentence(
-    orders, url, client, offload_home, monkeypatch, capsys
-):
-    # Given a topic that is deleted when its files have been written
+def test_a_deleted_topic_is_reported_in_one_sentence(orders, url, client, offload_home, monkeypatch, capsys):
+    # Given a topic that is deleted after its files were written
     class Once(offloading.Offload):
         def _written(self, name, plan):
             segments = super()._written(name, plan)
@@ -213,7 +211,7 @@ def test_a_topic_that_is_deleted_meanwhile_is_told_in_one_sentence(
     monkeypatch.setattr(offloading, "Offload", Once)
     # When it is offloaded
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 1
-    # Then that is told, and the file is gone
-    told = capsys.readouterr().err.splitlines()
-    assert told[-1] == f"offload: The topic {orders.name} was deleted while it was being offloaded."
+    # Then that is reported, and the file is deleted
+    output = capsys.readouterr().err.splitlines()
+    assert output[-1] == f"offload: The topic {orders.name} was deleted while it was being offloaded."
     assert left_in(offload_home / orders.name) == []

@@ -1,4 +1,4 @@
-"""Reconciling on a real Spark: what is the same is called the same, and every kind of difference by its name."""
+"""Reconciling with a real Spark: equal sides are equal, and every kind of difference is named."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FLIGHTS: list[dict[str, Any]] = [
 
 
 class Ran:
-    """code: the exit code.  said: on the terminal.  page: the report."""
+    """code: the exit code.  stdout: stdout.  page: the report."""
 
-    def __init__(self, code: int, said: str, failed: str, page: str) -> None:
-        self.code, self.said, self.failed, self.page = code, said, failed, page
+    def __init__(self, code: int, stdout: str, stderr: str, page: str) -> None:
+        self.code, self.stdout, self.stderr, self.page = code, stdout, stderr, page
 
     @property
     def headline(self) -> str:
-        return self.said.split("\n", maxsplit=1)[0]
+        return self.stdout.split("\n", maxsplit=1)[0]
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def run(spark, url, tmp_path, capsys) -> Callable[..., Ran]:
         report.unlink(missing_ok=True)
         sides = ["--left", left, *(["--right", right] if right else [])]
         code = reconcile.main(["--bootstrap", url, "--report", str(report), *sides, *more])
-        told = capsys.readouterr()
-        return Ran(code, told.out, told.err, report.read_text() if report.exists() else "")
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err, report.read_text() if report.exists() else "")
 
     return ran
 
@@ -59,7 +59,7 @@ def flights(topic, name, client) -> str:
 @pytest.fixture
 def lines(tmp_path) -> Callable[..., str]:
     def write(flights: list[Any], name: str = "lines.jsonl") -> str:
-        # Written otherwise than the SDK writes JSON: with blanks, and members in another order.
+        # Unlike the JSON of the SDK: with blanks, and members in another order.
         texts = [json.dumps(dict(reversed(flight.items()))) + "\n" for flight in flights]
         (tmp_path / name).write_text("".join(texts))
         return f"jsonl:{tmp_path / name}"
@@ -69,7 +69,7 @@ def lines(tmp_path) -> Callable[..., str]:
 
 @pytest.fixture
 def saved(spark, topic, tmp_path) -> Callable[..., str]:
-    """A topic's records as a folder of Parquet, less those that `keep` leaves out."""
+    """Writes a topic's records to a folder of Parquet, except those that `keep` excludes."""
 
     def save(name: str, keep: str = "true", twice: str = "false", **options: Any) -> str:
         frame = spark.read.format("redis-ledger").options(
@@ -83,7 +83,7 @@ def saved(spark, topic, tmp_path) -> Callable[..., str]:
 
 
 class Outside(HTMLParser):
-    """What a page would fetch."""
+    """Collects external references of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,8 +98,8 @@ def test_a_topic_and_its_copy_are_the_same_and_aborted_records_are_no_loss(run, 
     copy = saved(flights, url=url)
     ran = run(f"topic:{flights}", copy, "--key", "offset", "--contents", "key,value,timestamp,headers")
     assert (ran.code, ran.headline) == (0, "The same: 60 records on both sides.")
-    # Three aborted records, and a marker behind each
-    assert "A: offsets without a record: 6 (markers, aborted or compacted records)." in ran.said
+    # Three aborted records, and a marker after each
+    assert "A: offsets without a record: 6 (markers, aborted or compacted records)." in ran.stdout
     assert "<h1>The same: 60 records on both sides.</h1>" in ran.page
 
 
@@ -112,7 +112,7 @@ def test_the_page_needs_nothing_from_outside(run, flights, saved, url):
     assert page.count("<svg") == 5  # through time, and two rows for each of two partitions
 
 
-def test_records_that_are_missing_are_counted_and_shown(run, flights, saved, url):
+def test_missing_records_are_counted_and_shown(run, flights, saved, url):
     short = saved(flights, "not (partition = 1 and offset between 5 and 8)", url=url)
     ran = run(f"topic:{flights}", short, "--key", "offset")
     assert (ran.code, ran.headline) == (1, "Not the same: 4 records are missing in B.")
@@ -121,20 +121,20 @@ def test_records_that_are_missing_are_counted_and_shown(run, flights, saved, url
     assert [int(number) for number in shown] == [flight["flight"] for flight in missing]
 
 
-def test_a_duplicate_a_stranger_and_other_contents_are_told_apart(run, lines):
+def test_duplicate_extra_and_different_records_are_distinguished(run, lines):
     other = [*FLIGHTS[:10], FLIGHTS[3], {**FLIGHTS[10], "delay": 999}, *FLIGHTS[11:], {"flight": 77, "origin": "HNL"}]
     ran = run(lines(FLIGHTS), lines(other, "other.jsonl"), "--json", "--key", "flight", "--contents", "value")
     assert ran.code == 1
     assert ran.headline == (
         "Not the same: 1 record is only in B, 1 record is once too often in B, 1 record has other contents in B."
     )
-    told = ran.page.split("<h2>")
-    (differing,) = [each for each in told if each.startswith("Other contents in B: 1")]
+    sections = ran.page.split("<h2>")
+    (differing,) = [each for each in sections if each.startswith("Other contents in B: 1")]
     assert "999" in differing
     assert str(FLIGHTS[10]["delay"]) in differing
 
 
-def test_the_order_of_records_and_of_members_does_not_matter_where_json_is_meant(run, flights, lines):
+def test_the_order_of_records_and_of_json_members_is_ignored(run, flights, lines):
     mixed = lines([*FLIGHTS[30:], *FLIGHTS[:30]])
     assert run(f"topic:{flights}", mixed, "--json").headline == "The same: 60 records on both sides."
     assert run(f"topic:{flights}", mixed).headline.startswith("Not the same: 60 records are missing in B")
@@ -152,15 +152,15 @@ def test_null_is_not_empty_and_a_key_is_not_a_value(run, topic, client, name):
     assert run(f"topic:{third.name}", f"topic:{fourth.name}").code == 1
 
 
-def test_duplicates_on_both_sides_are_a_note_and_wrong_only_when_asked(run, lines):
+def test_duplicates_on_both_sides_are_a_note_and_wrong_only_with_unique(run, lines):
     double = lines([*FLIGHTS, *FLIGHTS[:2]])
     assert (ran := run(double, double)).code == 0
-    assert "2 records are a duplicate, in A as in B." in ran.said
+    assert "2 records are a duplicate, in A as in B." in ran.stdout
     ran = run(double, double, "--unique")
     assert ran.headline == "Not the same: 2 records are a duplicate in A, 2 records are a duplicate in B."
 
 
-def test_records_out_of_order_are_found_within_partitions_and_keys(run, topic):
+def test_unordered_records_are_found_within_partitions_and_keys(run, topic):
     made = topic(partitions=2)
     for partition in range(2):
         for n in [0, 1, 4, 3, 5] if partition else range(5):
@@ -174,15 +174,15 @@ def test_records_out_of_order_are_found_within_partitions_and_keys(run, topic):
     assert within_key.code == 0
 
 
-def test_a_side_that_is_ahead_is_compared_as_far_as_both_go(run, flights, saved, url):
+def test_overlap_compares_offsets_that_both_sides_have(run, flights, saved, url):
     behind = saved(flights, "offset < 12", url=url)
     assert run(f"topic:{flights}", behind, "--key", "offset").code == 1
     ran = run(f"topic:{flights}", behind, "--key", "offset", "--overlap")
     assert (ran.code, ran.headline) == (0, "The same: 22 records on both sides.")
-    assert "A: 38 records lie outside the offsets that both sides have, and were left out." in ran.said
+    assert "A: 38 records lie outside the offsets that both sides have, and were left out." in ran.stdout
 
 
-def test_what_an_open_transaction_wrote_is_not_compared_and_said_so(run, topic, client):
+def test_undecided_records_are_not_compared_and_noted(run, topic, client):
     made = topic()
     made.send("a")
     undecided = client.transaction()
@@ -190,13 +190,13 @@ def test_what_an_open_transaction_wrote_is_not_compared_and_said_so(run, topic, 
     ran = run(f"topic:{made.name}", f"topic:{made.name}")
     undecided.abort()
     assert ran.headline == "The same: 1 record on both sides."
-    assert "A: 1 offset lies behind an open transaction and could not be compared yet." in ran.said
+    assert "A: 1 offset lies behind an open transaction and could not be compared yet." in ran.stdout
 
 
-def test_what_was_offloaded_is_read_as_files_and_is_what_the_topic_was(run, flights, url, tmp_path):
+def test_the_offloaded_side_equals_the_topic(run, flights, url, tmp_path):
     facts = tmp_path / "facts.json"
     assert run(f"topic:{flights}", None, "--write-expectations", str(facts)).code == 0
-    assert "Nothing of" in run(f"offloaded:{flights}", f"expect:{facts}").failed
+    assert "Nothing of" in run(f"offloaded:{flights}", f"expect:{facts}").stderr
     assert offload.main(["--bootstrap", url, "--topic", flights, "--seal"]) == 0
     ran = run(f"offloaded:{flights}", f"expect:{facts}")
     assert (ran.code, ran.headline) == (0, "The same: A is as expected, 6 expectations of it.")
@@ -215,7 +215,7 @@ def test_a_query_gives_a_side_the_columns_of_the_other(run, spark, flights, tmp_
     assert (ran.code, ran.headline) == (0, "The same: 3 records on both sides.")
 
 
-def test_expectations_that_were_written_down_hold_until_something_changes(run, topic, tmp_path):
+def test_written_expectations_hold_until_something_changes(run, topic, tmp_path):
     made = topic(partitions=2)
     made.send(*FLIGHTS[:9], partition=1)
     facts = tmp_path / "facts.json"
@@ -229,7 +229,7 @@ def test_expectations_that_were_written_down_hold_until_something_changes(run, t
     assert ran.headline.startswith("Not as expected: the number of records should be 9 and is 10, records of partition")
 
 
-def test_each_expectation_is_looked_at(run, lines, tmp_path):
+def test_each_expectation_is_checked(run, lines, tmp_path):
     def ran(**expected):
         (tmp_path / "e.json").write_text(json.dumps(expected))
         return run(lines(FLIGHTS), f"expect:{tmp_path / 'e.json'}", "--key", "origin", "--contents", "value")
@@ -267,15 +267,15 @@ def test_each_expectation_is_looked_at(run, lines, tmp_path):
         ("jsonl:{here}/lines.jsonl", "jsonl:{here}/lines.jsonl", ("--ordered-by", "flight"), "needs a column offset"),
     ],
 )
-def test_what_cannot_be_compared_is_told_in_one_sentence(run, lines, tmp_path, left, right, more, sentence):
+def test_sides_that_cannot_be_compared_are_reported_in_one_sentence(run, lines, tmp_path, left, right, more, sentence):
     lines(FLIGHTS)
     ran = run(left.format(here=tmp_path), right.format(here=tmp_path), *more)
-    assert (ran.code, ran.said, ran.page) == (2, "", "")
-    (told,) = [line for line in ran.failed.splitlines() if "could not compare" in line]
-    assert sentence in told
+    assert (ran.code, ran.stdout, ran.page) == (2, "", "")
+    (error,) = [line for line in ran.stderr.splitlines() if "could not compare" in line]
+    assert sentence in error
 
 
-def test_bytes_that_are_no_text_are_compared_and_shown(run, topic, name):
+def test_bytes_that_are_not_text_are_compared_and_shown(run, topic, name):
     one, other = topic(name=f"{name}-a"), topic(name=f"{name}-b")
     one.send(b"\xff\x00\x01", b"plain", key=b"\xfe")
     other.send(b"\xff\x00\x02", b"plain", key=b"\xfe")

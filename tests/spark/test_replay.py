@@ -1,4 +1,4 @@
-"""Replaying a range of a topic into another one."""
+"""Replay of a range of a topic into another one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contents(client: Client, topic: str, partitions: int = PARTITIONS) -> list[l
 
 
 def numbered(record: tuple[Any, ...]) -> int:
-    """Its header, which no other has."""
+    """Returns its header, which is unique."""
     return int(dict(record[2])["n"])
 
 
@@ -51,7 +51,7 @@ def within(found: list[list[tuple[Any, ...]]], first: int, end: int) -> list[lis
 
 @pytest.fixture
 def run(url: str, capsys) -> Callable[..., tuple[int, str]]:
-    """The exit code, and what was told."""
+    """Returns the exit code, and stderr."""
 
     def call(*arguments: str) -> tuple[int, str]:
         code = replay.main(["--bootstrap", url, *arguments])
@@ -60,45 +60,45 @@ def run(url: str, capsys) -> Callable[..., tuple[int, str]]:
     return call
 
 
-def test_a_range_is_replayed_with_all_that_records_have_in_their_order_and_once(spark, client, name, run):
-    # Given a topic, and another that has as many partitions
+def test_replay_copies_all_fields_in_order_and_once(spark, client, name, run):
+    # Given a topic, and another with the same number of partitions
     target, arguments = f"{name}-to", ["--from", name, "--to", f"{name}-to", "--from-time", START]
     fill(client, name)
     client.topics.create(target, partitions=PARTITIONS)
     # When a range of time is replayed in steps
-    code, told = run(*arguments, "--to-time", str(T0 + 80_000), "--step", "35")
-    # Then it is there as it was
-    assert code == 0, told
+    code, output = run(*arguments, "--to-time", str(T0 + 80_000), "--step", "35")
+    # Then its records are unchanged
+    assert code == 0, output
     assert contents(client, target) == within(contents(client, name), 0, 80)
-    assert "replay: step 3, 80 of 80 offsets: 10 records" in told
-    # And once: the job is known by its arguments
-    code, told = run(*arguments, "--to-time", str(T0 + 80_000))
-    assert (code, "nothing is left to replay" in told) == (0, True)
-    # And a job of another name does it again
+    assert "replay: step 3, 80 of 80 offsets: 10 records" in output
+    # And once: the job is identified by its arguments
+    code, output = run(*arguments, "--to-time", str(T0 + 80_000))
+    assert (code, "nothing is left to replay" in output) == (0, True)
+    # And a job of another name repeats it
     code, _ = run(*arguments, "--to-time", str(T0 + 80_000), "--name", "again")
     twice = [some + some for some in within(contents(client, name), 0, 80)]
     assert (code, contents(client, target)) == (0, twice)
 
 
-def test_fewer_partitions_take_records_by_key_with_the_time_of_writing_if_wanted(spark, client, name, run):
+def test_replay_to_fewer_partitions_uses_keys_and_may_use_the_time_of_writing(spark, client, name, run):
     target = f"{name}-to"
     fill(client, name)
     client.topics.create(target, partitions=2)
-    code, told = run("--from", name, "--to", target, "--now", "--from-offsets", json.dumps({"0": 1, "1": 0, "2": 0}))
-    assert code == 0, told
+    code, output = run("--from", name, "--to", target, "--now", "--from-offsets", json.dumps({"0": 1, "1": 0, "2": 0}))
+    assert code == 0, output
     source, found = contents(client, name), contents(client, target, 2)
-    wanted = [each[:3] for number, some in enumerate(source) for each in some[1 if number == 0 else 0 :]]
-    assert sorted((each[:3] for some in found for each in some), key=numbered) == sorted(wanted, key=numbered)
+    expected = [each[:3] for number, some in enumerate(source) for each in some[1 if number == 0 else 0 :]]
+    assert sorted((each[:3] for some in found for each in some), key=numbered) == sorted(expected, key=numbered)
     for number, some in enumerate(found):
         assert {partition_for(key, 2) for key, *_ in some} == {number}
         assert min(each[3] for each in some) > T0 + 100_000
-    # The order of a key's records is that of the source, for they were in one partition
+    # The order of a key's records is that of the source, since they were in one partition
     for key in {each[0] for some in source for each in some}:
         by_time = [each[2] for some in source for each in some if each[0] == key]
         assert [each[2] for some in found for each in some if each[0] == key] in (by_time, by_time[1:])
 
 
-def test_a_range_that_is_half_in_parquet_is_replayed_in_its_order(spark, tmp_path):
+def test_a_partly_offloaded_range_is_replayed_in_order(spark, tmp_path):
     brokers = Brokers(tmp_path)
     try:
         with Client(brokers.url) as client:
@@ -111,9 +111,9 @@ def test_a_range_that_is_half_in_parquet_is_replayed_in_its_order(spark, tmp_pat
                         producer.send(f"{round_}-{n}", partition=n % 2)
                 for number in (0, 1) if round_ < 2 else ():
                     offload(client, "from", number)
-            # When all of it is replayed in one step, by a broker that has nothing in memory
+            # When all of it is replayed in one step, by a broker with empty caches
             assert replay.main(["--bootstrap", brokers.fresh().urls[0], "--from", "from", "--to", "to"]) == 0
-            # Then it is there in its order
+            # Then its order is unchanged
             for number in (0, 1):
                 source = [m.text() for m in client.read("from", number)]
                 assert [m.text() for m in client.read("to", number)] == source
@@ -132,7 +132,7 @@ class Clock:
         self.now_s += seconds
 
 
-def test_the_rate_is_kept_by_pauses_between_steps(spark, client, name, url, capsys):
+def test_pauses_between_steps_limit_the_rate(spark, client, name, url, capsys):
     # Given a hundred records, and a clock on which only sleeping takes time
     fill(client, name)
     client.topics.create(f"{name}-to", partitions=PARTITIONS)
@@ -145,7 +145,7 @@ def test_the_rate_is_kept_by_pauses_between_steps(spark, client, name, url, caps
     assert sum(map(len, contents(client, f"{name}-to"))) == 100
 
 
-def test_records_of_aborted_transactions_and_those_that_come_later_are_not_in_the_range(spark, client, name, run):
+def test_aborted_and_later_records_are_not_in_the_range(spark, client, name, run):
     target = f"{name}-to"
     fill(client, name, 5, partitions=1)
     aborted = client.transaction()
@@ -163,7 +163,7 @@ def test_records_of_aborted_transactions_and_those_that_come_later_are_not_in_th
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--to", "nowhere"], "Topic 'nowhere' does not exist"),
         (["--to", "SMALL", "--partition", "keep"], "has 3 partitions and SMALL 1, so records cannot keep theirs"),
@@ -173,17 +173,17 @@ def test_records_of_aborted_transactions_and_those_that_come_later_are_not_in_th
         (["--to", "SMALL", "--name", ""], "The name has 0 characters; expected 1 to 100."),
     ],
 )
-def test_what_cannot_be_replayed_is_refused_in_one_sentence(client, name, run, arguments, told):
+def test_an_invalid_replay_is_refused_with_one_sentence(client, name, run, arguments, message):
     fill(client, name, 10)
     client.topics.create(f"{name}-small")
-    code, said = run("--from", name, *(each.replace("SMALL", f"{name}-small") for each in arguments))
-    assert (code, said.count("\n")) == (1, 1)
-    assert said.startswith("replay: ")
-    assert told.replace("SMALL", f"{name}-small") in said
+    code, output = run("--from", name, *(each.replace("SMALL", f"{name}-small") for each in arguments))
+    assert (code, output.count("\n")) == (1, 1)
+    assert output.startswith("replay: ")
+    assert message.replace("SMALL", f"{name}-small") in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--from-time", "noon"], "'noon' is not a time"),
         (["--from-time", "2026-01-01T12:00Z", "--to-time", "2026-01-01T12:00Z"], "--to-time must be later"),
@@ -191,28 +191,28 @@ def test_what_cannot_be_replayed_is_refused_in_one_sentence(client, name, run, a
         (["--rate", "0"], "'0' is not a whole number of at least 1"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):
+def test_invalid_arguments_are_refused_before_any_request(capsys, arguments, message):
     with pytest.raises(SystemExit) as ended:
         replay.main(["--from", "a", "--to", "b", *arguments])
-    assert (ended.value.code, told in capsys.readouterr().err) == (2, True)
+    assert (ended.value.code, message in capsys.readouterr().err) == (2, True)
 
 
-def test_a_job_whose_position_was_deleted_says_so_and_writes_nothing(spark, client, name, run):
+def test_a_job_without_its_position_fails_and_writes_nothing(spark, client, name, run):
     fill(client, name, 10)
     client.topics.create(f"{name}-to", partitions=PARTITIONS)
     assert run("--from", name, "--to", f"{name}-to", "--step", "5")[0] == 0
     for subscription in client.subscriptions.list(name):
         client.subscriptions.delete(name, subscription.name)
-    code, told = run("--from", name, "--to", f"{name}-to")
-    assert (code, "its position was deleted or has expired" in told) == (1, True)
+    code, output = run("--from", name, "--to", f"{name}-to")
+    assert (code, "its position was deleted or has expired" in output) == (1, True)
     assert sum(map(len, contents(client, f"{name}-to"))) == 10
 
 
-@pytest.mark.timeout(900)  # a process of its own, and a job for each of its calls
-def test_a_driver_that_dies_at_any_call_is_followed_by_one_that_repeats_and_loses_nothing(
+@pytest.mark.timeout(900)  # a separate process, and a job for each of its calls
+def test_after_a_crash_at_any_call_the_next_driver_replays_every_record_once(
     spark, client, name, url, run, monkeypatch, tmp_path: Path
 ):
-    # Given how many calls there are in a job of two steps
+    # Given the number of calls of a job of two steps
     fill(client, name, 60)
     arguments = ["--bootstrap", url, "--from", name, "--step", "40", "--to"]
     client.topics.create(f"{name}-0", partitions=PARTITIONS)
@@ -221,8 +221,10 @@ def test_a_driver_that_dies_at_any_call_is_followed_by_one_that_repeats_and_lose
         dying.watched(patch.setattr)
         assert replay.main([*arguments, f"{name}-0"]) == 0
         calls = dying.CALLS.count
-    assert calls == 8  # begin, two notes and the commit of the range; two steps, each followed by a note
-    # And a job for each of them, that dies before it
+    assert (
+        calls == 8
+    )  # begin, two offset commits and the commit of the range; two steps, each followed by an offset commit
+    # And a job for each of them that dies before it
     targets = [f"{name}-{at}" for at in range(1, calls + 1)]
     jobs = []
     for at, target in enumerate(targets, 1):
@@ -233,16 +235,16 @@ def test_a_driver_that_dies_at_any_call_is_followed_by_one_that_repeats_and_lose
         [sys.executable, "-m", "tests.spark.dying", given], cwd=ROOT, capture_output=True, check=False
     )
     assert died.returncode == dying.DIED, died.stderr.decode()[-2000:]
-    # When more has come, and each job is run again
+    # When more records have arrived, and each job is run again
     whole = contents(client, name)
     with client.producer(name) as producer:
         producer.send("later", key="k1")
     for at, target in enumerate(targets, 1):
         seen = sum(map(len, contents(client, target)))
         assert seen == (40 if at in (6, 7) else 60 if at == 8 else 0), at
-        code, told = run("--from", name, "--step", "40", "--to", target)
-        assert code == 0, told
-        # Then every record of the range is there once; the first to fix the range has fixed it
+        code, output = run("--from", name, "--step", "40", "--to", target)
+        assert code == 0, output
+        # Then every record of the range is there once; the first run to fix the range has fixed it
         found = contents(client, target)
         assert within(found, 0, 60) == whole, at
         assert sum(map(len, found)) == (61 if at <= 4 else 60), at

@@ -1,4 +1,4 @@
-"""Spark and a broker that asks who is calling, by https with an authority of its own."""
+"""Spark and a broker with authentication, over https with a certificate authority of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def token_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reached(world: Secured, token_file: Path) -> dict[str, str]:
-    """Options of a job that is told who it is by a file."""
+    """Options of a job with a token file."""
     return {"bootstrap": world.url, "caFile": world.ca, "tokenFile": str(token_file)}
 
 
@@ -63,14 +63,14 @@ def streaming(source: str, sink: str) -> tuple[Rule, ...]:
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """The sentence that a user is told."""
+    """Returns the error sentence."""
     with pytest.raises(REFUSED) as refused:
         act()
     return str(sentence_of(refused.value))
 
 
 def all_of(frame: Any) -> str:
-    """What Spark shows and keeps of a query."""
+    """Returns everything that Spark shows and stores of a query."""
     shown, execution = io.StringIO(), frame._jdf.queryExecution()
     with contextlib.redirect_stdout(shown):
         for mode in ("extended", "formatted", "cost", "codegen"):
@@ -78,10 +78,8 @@ def all_of(frame: Any) -> str:
     return f"{shown.getvalue()}{execution.toString()}{execution.logical().toJSON()}"
 
 
-def test_a_running_stream_goes_on_with_the_token_that_its_file_holds_by_now(
-    spark, world, reached, token_file, name, tmp_path
-):
-    # Given a stream that is told who it is by a file, and may do what it does and no more
+def test_a_running_stream_uses_a_renewed_token_file(spark, world, reached, token_file, name, tmp_path):
+    # Given a stream with a token file and only the rules that it needs
     source, sink = world.topic(name, "a", partitions=2), world.topic(f"{name}-out")
     old = world.token(*streaming(source, sink))
     token_file.write_text(old.token)
@@ -89,24 +87,22 @@ def test_a_running_stream_goes_on_with_the_token_that_its_file_holds_by_now(
     try:
         query.processAllAvailable()
         assert world.seen(sink) == ["a"]
-        # When its token is renewed: a new one in the file, and then the end of the old one
+        # When its token is renewed: a new one in the file, then the old one is revoked
         token_file.write_text(world.token(who=old.principal).token)
         world.admin.tokens.revoke(old.id)
         with world.admin.producer(source) as producer:
             producer.send("b", partition=1)
-        # Then it goes on
+        # Then it continues
         query.processAllAvailable()
         assert world.seen(sink) == ["a", "b"]
-        # And neither is shown anywhere
+        # And neither token appears in any output
         assert "rl_" not in all_of(reading(spark, reached, source)) + json.dumps(query.lastProgress, default=str)
     finally:
         query.stop()
 
 
-def test_a_stream_whose_token_is_revoked_ends_with_a_sentence_and_is_started_again_where_it_was(
-    spark, world, reached, token_file, name, tmp_path
-):
-    # Given a stream in its second batch, by a token that is an option
+def test_a_stream_with_a_revoked_token_fails_and_can_be_restarted(spark, world, reached, token_file, name, tmp_path):
+    # Given a stream in its second batch, with a token option
     source, sink = world.topic(name, "a"), world.topic(f"{name}-out")
     old = world.token(*streaming(source, sink))
     by_option = {"bootstrap": world.url, "caFile": world.ca, "token": old.token}
@@ -115,11 +111,11 @@ def test_a_stream_whose_token_is_revoked_ends_with_a_sentence_and_is_started_aga
     assert world.seen(sink) == ["a"]
     # When the token is revoked
     world.admin.tokens.revoke(old.id)
-    # Then it fails, and says why
-    said = refusal(query.awaitTermination)
-    assert said == "The token is unknown or was revoked. Ask an administrator for another one."
+    # Then it fails with the reason
+    error = refusal(query.awaitTermination)
+    assert error == "The token is unknown or was revoked. Ask an administrator for another one."
     assert old.token not in str(query.exception())
-    # And with another token it goes on, and writes nothing twice
+    # And with another token it continues, and writes nothing twice
     with world.admin.producer(source) as producer:
         producer.send("b")
     token_file.write_text(world.token(who=old.principal).token)
@@ -127,23 +123,21 @@ def test_a_stream_whose_token_is_revoked_ends_with_a_sentence_and_is_started_aga
     assert world.seen(sink) == ["a", "b"]
 
 
-def test_a_token_that_expires_while_a_batch_job_runs_ends_it_and_nothing_is_written(
-    spark, world, reached, token_file, name
-):
-    # Given a job whose rows take as long as its token has left
+def test_a_batch_job_whose_token_expires_fails_and_writes_nothing(spark, world, reached, token_file, name):
+    # Given a job whose rows take as long as its token is valid
     sink = world.topic(name)
     rules = (("WRITE", "TOPIC", sink), ("WRITE", "TRANSACTIONAL_ID", "spark job *"))
     token_file.write_text(world.token(*rules, expires_ms=time.time_ns() // 1_000_000 + 8_000).token)
     slow = spark.range(2, numPartitions=1).selectExpr(
         "concat(id, java_method('java.lang.Thread', 'sleep', 5000L)) value"
     )
-    said = refusal(lambda: slow.write.format("redis-ledger").options(**reached, topic=sink).mode("append").save())
-    assert said == "The token has expired. Ask an administrator for another one."
+    error = refusal(lambda: slow.write.format("redis-ledger").options(**reached, topic=sink).mode("append").save())
+    assert error == "The token has expired. Ask an administrator for another one."
     assert world.seen(sink) == []
 
 
 @pytest.mark.parametrize("way", ["token", "tokenFile"])
-def test_batches_are_read_and_written_by_whoever_may(spark, world, token_file, name, way):
+def test_authorized_batches_are_read_and_written(spark, world, token_file, name, way):
     topic = world.topic(name)
     rules = (("READ", "TOPIC", topic), ("WRITE", "TOPIC", topic), ("WRITE", "TRANSACTIONAL_ID", name))
     token_file.write_text(world.token(*rules).token)
@@ -154,22 +148,22 @@ def test_batches_are_read_and_written_by_whoever_may(spark, world, token_file, n
 
 
 @pytest.mark.parametrize(
-    ("shown", "said"),
+    ("credentials", "message"),
     [
         ({}, "Authentication is required. Send a valid API token or JWT as"),
         ({"token": "rl_wrong"}, "The token is not known here, or was revoked."),
         ({"tokenFile": "/nowhere/token"}, "The token file /nowhere/token cannot be read (FileNotFoundError)"),
     ],
 )
-def test_who_does_not_say_who_they_are_is_told_to(spark, world, name, tmp_path, shown, said):
+def test_missing_authentication_is_reported(spark, world, name, tmp_path, credentials, message):
     topic = world.topic(name)
-    options = {"bootstrap": world.url, "caFile": world.ca, **shown}
+    options = {"bootstrap": world.url, "caFile": world.ca, **credentials}
     for act in (
         lambda: reading(spark, options, topic).count(),
         lambda: write(spark, options, topic),
         lambda: stream(spark, options, topic, topic, tmp_path, availableNow=True).awaitTermination(),
     ):
-        assert said in refusal(act)
+        assert message in refusal(act)
 
 
 LACKING = {
@@ -181,8 +175,8 @@ LACKING = {
 
 
 @pytest.mark.parametrize("lacking", LACKING)
-def test_what_a_stream_may_not_do_is_named(spark, world, reached, token_file, name, tmp_path, lacking):
-    # Given somebody who may do all that the stream does but one thing, and look at both topics
+def test_the_operation_that_a_stream_lacks_is_named(spark, world, reached, token_file, name, tmp_path, lacking):
+    # Given a principal with all rules that the stream needs except one, who may see both topics
     source, sink = world.topic(name, "a"), world.topic(f"{name}-out")
     rules = [
         rule for rule in streaming(source, sink) if lacking not in (rule[1], rule[0] if rule[1] == "TOPIC" else "")
@@ -190,35 +184,35 @@ def test_what_a_stream_may_not_do_is_named(spark, world, reached, token_file, na
     looking: tuple[Rule, ...] = (("DESCRIBE", "TOPIC", source), ("DESCRIBE", "TOPIC", sink))
     token_file.write_text(world.token(*rules, *looking).token)
     query = stream(spark, reached, source, sink, tmp_path / "checkpoint", availableNow=True)
-    # Then they are told which, and nothing was written
+    # Then the error names it, and nothing was written
     assert LACKING[lacking].format(name=name) in refusal(query.awaitTermination)
     assert world.seen(sink) == []
 
 
-def test_who_may_not_see_a_topic_is_told_so(spark, world, reached, token_file, name):
+def test_a_topic_that_may_not_be_described_is_refused(spark, world, reached, token_file, name):
     topic = world.topic(name)
     token_file.write_text(world.token(("DESCRIBE", "TOPIC", "other")).token)
     assert f"may not DESCRIBE on topic '{topic}'." in refusal(lambda: reading(spark, reached, topic).count())
     assert f"may not DESCRIBE on topic '{topic}'." in refusal(lambda: write(spark, reached, topic))
-    # And a pattern finds what may be seen
+    # And a pattern finds the visible topics
     nothing = spark.read.format("redis-ledger").options(**reached, topicsPattern=f"{name}.*").load()
     assert nothing.count() == 0
 
 
-def test_an_address_that_does_not_fit_its_broker_is_told_with_what_to_do(spark, world, url, tmp_path, name):
+def test_the_wrong_scheme_or_certificate_of_a_broker_is_reported_with_advice(spark, world, url, tmp_path, name):
     others = Authority(tmp_path, "others")
     token = world.token().token
 
-    def said(bootstrap: str, timeout_ms: int = 3_600_000, **options: str) -> str:
+    def error_of(bootstrap: str, timeout_ms: int = 3_600_000, **options: str) -> str:
         options |= {"bootstrap": bootstrap, "token": token, "timeoutMs": str(timeout_ms)}
         return refusal(lambda: reading(spark, options, name).count())
 
-    # A certificate that is not believed is no better in an hour
-    assert "its certificate is not trusted here" in said(world.url)
-    assert "its certificate is not trusted here" in said(world.url, caFile=str(others.ca))
-    # And a broker that hangs up may be about to be replaced
-    assert "an address begins with https://" in said(world.url.replace("https", "http"), 2_000)
-    assert "an address that begins with http://" in said(url.replace("http", "https"), 2_000)
+    # A certificate that is not trusted is not retried
+    assert "its certificate is not trusted here" in error_of(world.url)
+    assert "its certificate is not trusted here" in error_of(world.url, caFile=str(others.ca))
+    # A broker that closes connections may be about to be replaced, so that is retried
+    assert "an address begins with https://" in error_of(world.url.replace("https", "http"), 2_000)
+    assert "an address that begins with http://" in error_of(url.replace("http", "https"), 2_000)
 
 
 @pytest.fixture
@@ -251,7 +245,7 @@ def jobs(world: Secured, token_file: Path, name: str, tmp_path: Path, capsys) ->
 
 
 @pytest.mark.parametrize("job", ["offload", "compact", "replay", "transform", "reconcile"])
-def test_a_pipeline_does_its_work_with_the_rules_it_needs_and_names_each_that_it_lacks(
+def test_a_pipeline_runs_with_its_rules_and_names_a_missing_one(
     spark, world, jobs, token_file, capsys, monkeypatch, job
 ):
     module, words, rules = jobs[job]
@@ -261,31 +255,31 @@ def test_a_pipeline_does_its_work_with_the_rules_it_needs_and_names_each_that_it
         assert offload.main([*words[:6], *jobs["offload"][1]]) == 0
     capsys.readouterr()
 
-    refused = 2 if job == "reconcile" else 1  # whose 1 is that the sides differ
+    refused = 2 if job == "reconcile" else 1  # since 1 means that the sides differ
 
-    def told(text: str, code: int = refused) -> str:
+    def run(text: str, code: int = refused) -> str:
         token_file.write_text(text)
         assert module.main(words) == code, capsys.readouterr().err
-        said: str = capsys.readouterr().err
-        assert "Traceback" not in said
-        assert text not in said
-        return said
+        stderr: str = capsys.readouterr().err
+        assert "Traceback" not in stderr
+        assert text not in stderr
+        return stderr
 
-    # Without one of its rules it says which, in its last line; where it looks first, that it may not even do that
+    # Without one of its rules the last line names it; if the first check fails, it names DESCRIBE
     hidden: Rule = ("DESCRIBE", "TOPIC", rules[0][2])
     for lacking in rules:
         is_seen = lacking[1] == "TOPIC" and lacking[0] != "DESCRIBE"
         looking: list[Rule] = [("DESCRIBE", lacking[1], lacking[2])] if is_seen else []
-        said = told(world.token(*(rule for rule in rules if rule != lacking), *looking).token)
+        lines = run(world.token(*(rule for rule in rules if rule != lacking), *looking).token)
         what = lacking[1].lower().replace("_", " ")
         why = rf"may not ({lacking[0]}|DESCRIBE) on {what}" if lacking != hidden else "There is no topic"
-        assert re.search(why, said.splitlines()[-1])
-    # Nobody knows a wrong token
-    assert told("rl_wrong").endswith("The token is unknown or was revoked. Ask an administrator for another one.\n")
-    # And with them it does its work, whether the token comes from a file or from the environment
+        assert re.search(why, lines.splitlines()[-1])
+    # A wrong token is unknown
+    assert run("rl_wrong").endswith("The token is unknown or was revoked. Ask an administrator for another one.\n")
+    # With all rules it succeeds, with the token from a file or from the environment
     token = world.token(*rules).token
     if job != "reconcile":
-        told(token, 0)
+        run(token, 0)
         return
     monkeypatch.setenv("REDIS_LEDGER_TOKEN", token)
     assert module.main([*words[:4], *words[6:]]) == 0

@@ -1,4 +1,4 @@
-"""Writing from a real Spark into a real broker: columns, refusals, and steps that are done once."""
+"""Writes from a real Spark to a real broker: columns, errors, and steps that run once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def client(brokers: ThreadedBroker) -> Iterator[Client]:
 
 @pytest.fixture
 def options(brokers: ThreadedBroker) -> dict[str, str]:
-    # The first address is of a broker that is gone; requests go on at the next.
+    # The first address is of a stopped broker; requests continue at the next.
     return {"bootstrap": ",".join(["http://127.0.0.1:9", *brokers.urls]), "topic": "out"}
 
 
@@ -53,7 +53,7 @@ def is_settled(client: Client, topic: str = "out") -> bool:
     return client.transactions.list("open") == [] and all(s.stable_offset == s.end_offset for s in states)
 
 
-def test_every_column_is_written_as_kafkas_sink_writes_it(spark, client, options):
+def test_columns_are_written_as_by_kafkas_sink(spark, client, options):
     frame = spark.sql(
         """
         select if(id = 7, null, cast(id as string)) as key, encode(concat('v', id), 'utf-8') as value,
@@ -75,7 +75,7 @@ def test_every_column_is_written_as_kafkas_sink_writes_it(spark, client, options
             assert message.partition == (1 if n == 3 else partition_for(b"%d" % n, 3))
 
 
-def test_a_column_names_the_topic_and_a_null_is_a_tombstone(spark, client, options):
+def test_a_column_selects_the_topic_and_a_null_is_a_tombstone(spark, client, options):
     client.topics.create("other")
     del options["topic"]
     save(
@@ -85,7 +85,7 @@ def test_a_column_names_the_topic_and_a_null_is_a_tombstone(spark, client, optio
     assert seen(client) == ["v"]
 
 
-def test_what_is_due_later_waits(spark, client, options):
+def test_scheduled_records_wait(spark, client, options):
     save(spark.sql("select 'now' value, current_timestamp() - interval 1 hour deliver_at"), options)
     save(spark.sql("select 'later' value, 3600000L deliver_after"), options)
     assert seen(client) == ["now"]
@@ -93,22 +93,20 @@ def test_what_is_due_later_waits(spark, client, options):
 
 
 @pytest.mark.parametrize(
-    ("sql", "more", "told"),
+    ("sql", "more", "message"),
     [
         ("select 1 value", {}, "The column value is int; expected binary or string. Cast it."),
         ("select 'v' val", {}, "The column value is missing;"),
         ("select 'v' value", {"topics": "a"}, "There is no option topics; did you mean topic?"),
     ],
 )
-def test_what_cannot_be_written_is_refused_in_a_sentence_before_anything_is_written(
-    spark, client, options, sql, more, told
-):
+def test_invalid_writes_are_refused_before_anything_is_written(spark, client, options, sql, more, message):
     with pytest.raises(REFUSED) as caught:
         save(spark.sql(sql), options, **more)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_job_that_is_one_step_of_many_is_done_once(spark, client, options):
+def test_a_numbered_step_is_written_once(spark, client, options):
     for _ in range(2):
         save(spark.sql("select cast(id as string) value from range(5)"), options, onceName="nightly", onceNumber="7")
         assert seen(client) == ["0", "1", "2", "3", "4"]
@@ -116,7 +114,7 @@ def test_a_job_that_is_one_step_of_many_is_done_once(spark, client, options):
     assert is_settled(client)
 
 
-def test_a_job_that_fails_leaves_nothing(spark, client, options):
+def test_a_failed_job_writes_nothing(spark, client, options):
     frame = spark.sql("select if(id = 70, raise_error('no'), cast(id as string)) value from range(100)")
     with pytest.raises(Exception, match="no"):
         save(frame, options, batchBytes="300")
@@ -124,10 +122,10 @@ def test_a_job_that_fails_leaves_nothing(spark, client, options):
     assert is_settled(client)
 
 
-# -- streams; that they write everything once is in test_matrix.py ----------------------------------------------------
+# -- streams; test_matrix.py checks that they write everything once ----------------------------------------------------
 
 
-def test_a_stream_that_cannot_write_ends_with_the_reason(spark, client, options, tmp_path):
+def test_a_stream_that_cannot_write_fails_with_the_reason(spark, client, options, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "lines.txt").write_text("a\nb\n")
     writer = spark.readStream.text(str(tmp_path / "in")).writeStream.format("redis-ledger").options(**options)

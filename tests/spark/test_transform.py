@@ -28,7 +28,7 @@ where o.count > 0;
 
 @pytest.fixture
 def run(url: str, name: str, capsys, tmp_path: Path) -> Callable[..., tuple[int, str]]:
-    """Of a query, into the topic `name`-out; the exit code, and what was told."""
+    """Runs a query into the topic `name`-out; returns the exit code, and stderr."""
 
     def call(sql: str, *arguments: str) -> tuple[int, str]:
         (tmp_path / "query.sql").write_text(sql)
@@ -41,7 +41,7 @@ def run(url: str, name: str, capsys, tmp_path: Path) -> Callable[..., tuple[int,
 
 @pytest.fixture
 def inputs(client: Client, name: str) -> str:
-    """Orders in two partitions, rates in one; where they go has two as well."""
+    """Writes orders to two partitions and rates to one; the output has two as well."""
     for topic, partitions in (("orders", 2), ("rates", 1), ("out", 2)):
         client.topics.create(f"{name}-{topic}", partitions=partitions)
     with client.producer(f"{name}-rates") as producer:
@@ -72,19 +72,19 @@ def seen(client: Client, name: str) -> list[tuple[Any, str]]:
 
 def test_a_query_over_two_topics_is_written_once(spark, client, name, run, inputs):
     # When a join is run as a batch
-    code, told = run(INVOICES, "--input", inputs)
+    code, output = run(INVOICES, "--input", inputs)
     # Then its columns are records
-    assert code == 0, told
+    assert code == 0, output
     assert seen(client, name) == expected(0, 20)
     assert list(client.read(f"{name}-out", 1)) == []
     assert {m.headers["source"] for m in client.read(f"{name}-out", 0)} == {b"semicolons; in texts"}
-    assert f"{len(expected(0, 20))} records" in told
-    # And once, also when there is more by now
+    assert f"{len(expected(0, 20))} records" in output
+    # And only once, even if there are more records now
     order(client, name, 20, 30)
-    code, told = run(INVOICES, "--input", inputs)
-    assert (code, "this job is done" in told) == (0, True)
+    code, output = run(INVOICES, "--input", inputs)
+    assert (code, "this job is done" in output) == (0, True)
     assert seen(client, name) == expected(0, 20)
-    # And a job of another name reads all there is
+    # And a job of another name reads all records
     assert run(INVOICES, "--input", inputs, "--name", "again")[0] == 0
     assert seen(client, name) == sorted(expected(0, 20) + expected(0, 30))
 
@@ -92,25 +92,25 @@ def test_a_query_over_two_topics_is_written_once(spark, client, name, run, input
 EACH = "select key, value, timestamp from o"
 
 
-def test_runs_with_a_subscription_go_on_from_each_other_and_note_what_they_read(spark, client, name, run, inputs):
+def test_runs_with_a_subscription_continue_and_commit_their_offsets(spark, client, name, run, inputs):
     arguments = ["--input", f"o={name}-orders", "--commit-subscription", "etl", "--name", "each", "--keep-timestamps"]
     stamps = {m.timestamp_ms for number in (0, 1) for m in client.read(f"{name}-orders", number)}
     for end in (20, 35):
-        # When there is more, and a run after it
+        # When records are added, and another run follows
         order(client, name, 20, end)
-        code, told = run(EACH, *arguments)
-        # Then that alone is added, and it is known how far it was read
-        assert code == 0, told
+        code, output = run(EACH, *arguments)
+        # Then only they are added, and the offsets are committed
+        assert code == 0, output
         assert [key for key, _ in seen(client, name)] == sorted(f"order-{n}".encode() for n in range(end))
         stats = client.subscriptions.stats(f"{name}-orders", "etl")
         assert (stats.kind, stats.backlog, stats.pending) == ("kafka", 0, 0)
     assert stamps < {m.timestamp_ms for number in (0, 1) for m in client.read(f"{name}-out", number)}
-    code, told = run(EACH, *arguments)
-    assert (code, "no records have arrived since 'etl' was committed" in told) == (0, True)
+    code, output = run(EACH, *arguments)
+    assert (code, "no records have arrived since 'etl' was committed" in output) == (0, True)
 
 
-def test_two_drivers_of_a_step_commit_it_once(spark, client, name, url, inputs, tmp_path):
-    # Given two runs that have both looked where they begin
+def test_two_drivers_commit_a_step_once(spark, client, name, url, inputs, tmp_path):
+    # Given two runs that have both read their start
     (tmp_path / "each.sql").write_text(EACH)
     where = ["--input", f"o={name}-orders", "--output", f"{name}-out", "--commit-subscription", "etl"]
     given = transform.arguments_of(["--bootstrap", url, "--sql", str(tmp_path / "each.sql"), *where])
@@ -118,16 +118,16 @@ def test_two_drivers_of_a_step_commit_it_once(spark, client, name, url, inputs, 
     first, second = (transform.step_of(client, given, reached, EACH) for _ in range(2))
     assert first is not None
     assert first == second
-    # When both write it
+    # When both write the step
     for step in (first, second):
         transform.batch(spark, given, reached, EACH, step)
-    # Then one has
+    # Then one has committed it
     assert len(seen(client, name)) == 20
     assert client.transactions.list("open", owner="transform") == []
     assert transform.step_of(client, given, reached, EACH) is None
 
 
-def test_a_stream_goes_on_from_its_checkpoint_and_notes_what_it_read(spark, client, name, run, inputs, tmp_path):
+def test_a_stream_continues_from_its_checkpoint_and_commits_its_offsets(spark, client, name, run, inputs, tmp_path):
     arguments = [
         "--input", f"o={name}-orders", "--stream", "--checkpoint", str(tmp_path / "checkpoint"), "--trigger",
         "available-now", "--commit-subscription", "etl",
@@ -135,15 +135,15 @@ def test_a_stream_goes_on_from_its_checkpoint_and_notes_what_it_read(spark, clie
     sql = "select key, upper(value_text) value from o where partition = 1 -- half of it"
     for end in (20, 30):
         order(client, name, 20, end)
-        code, told = run(sql, *arguments)
-        assert code == 0, told
+        code, output = run(sql, *arguments)
+        assert code == 0, output
         source = list(client.read(f"{name}-orders", 1))
         assert seen(client, name) == sorted((m.key, m.text().upper()) for m in source)
         assert client.subscriptions.stats(f"{name}-orders", "etl").cursors[1].backlog == 0
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "message"),
     [
         ("select key from o", "query.sql has no column value, only key;"),
         ("select 1 value from o", "The column value is int; expected binary or string."),
@@ -156,16 +156,16 @@ def test_a_stream_goes_on_from_its_checkpoint_and_notes_what_it_read(spark, clie
         ("select cast(raise_error('no such order') as string) value from o", "no such order"),
     ],
 )
-def test_what_is_wrong_with_a_query_is_told_in_one_sentence_with_its_place(spark, client, name, run, inputs, sql, told):
-    code, said = run(sql, "--input", f"o={name}-orders")
+def test_an_error_of_a_query_is_one_sentence_with_its_position(spark, client, name, run, inputs, sql, message):
+    code, output = run(sql, "--input", f"o={name}-orders")
     assert code == 1
-    assert told in said
-    assert [line for line in said.splitlines() if line.startswith("transform: ")] == said.splitlines()[-1:]
+    assert message in output
+    assert [line for line in output.splitlines() if line.startswith("transform: ")] == output.splitlines()[-1:]
     assert seen(client, name) == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--input", "a b"], "'a b' is not a valid name in SQL"),
         (["--input", "a", "--stream"], "--stream and --checkpoint go together"),
@@ -174,14 +174,14 @@ def test_what_is_wrong_with_a_query_is_told_in_one_sentence_with_its_place(spark
         (["--input", "a", "--stream", "--checkpoint", "/c", "--name", "n"], "--to-time and --name are for batch jobs"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):
+def test_invalid_arguments_are_refused_before_any_request(capsys, arguments, message):
     with pytest.raises(SystemExit) as ended:
         transform.main(["--sql", "q.sql", "--output", "b", *arguments])
-    assert (ended.value.code, told in capsys.readouterr().err) == (2, True)
+    assert (ended.value.code, message in capsys.readouterr().err) == (2, True)
 
 
-def test_inputs_and_files_that_are_not_there_are_told(client, name, run, url, capsys):
-    code, said = run("select value from o", "--input", "o=nowhere")
-    assert (code, "Topic 'nowhere' does not exist" in said) == (1, True)
+def test_missing_inputs_and_files_are_reported(client, name, run, url, capsys):
+    code, output = run("select value from o", "--input", "o=nowhere")
+    assert (code, "Topic 'nowhere' does not exist" in output) == (1, True)
     assert transform.main(["--bootstrap", url, "--sql", "/no/such.sql", "--input", "o=nowhere", "--output", "b"]) == 1
     assert "/no/such.sql cannot be read" in capsys.readouterr().err

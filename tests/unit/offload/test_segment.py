@@ -71,10 +71,10 @@ def test_a_stretch_without_rows_has_no_file(home):
 
 def test_the_file_says_by_itself_what_it_is(home):
     segment = write(home, ROWS)
-    told = parquet.read_metadata(home.path(FILE)).metadata
+    output = parquet.read_metadata(home.path(FILE)).metadata
     assert {
         name.decode(): value.decode()
-        for name, value in told.items()
+        for name, value in output.items()
         if name.startswith(b"redis_ledger.") and name != b"redis_ledger.footer"
     } == {
         "redis_ledger.format": "1",
@@ -235,7 +235,7 @@ def test_damaged_byte_is_detected_or_harmless(home):
     segment = write(home, rows)
     whole = Path(home.path(FILE)).read_bytes()
     step = len(whole) // 150
-    told = 0
+    output = 0
     for at in range(0, len(whole), step):
         broken = bytearray(whole)
         broken[at] ^= 0x55
@@ -243,10 +243,10 @@ def test_damaged_byte_is_detected_or_harmless(home):
         try:
             found = read(home, segment)
         except (OffloadedDamaged, OffloadedUnavailable):
-            told += 1
+            output += 1
         else:
             assert found == rows
-    assert told > 100
+    assert output > 100
 
 
 @pytest.mark.parametrize("left", [0, 3, 100, -1])

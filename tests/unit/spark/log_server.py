@@ -83,8 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
             body, following = body + data, header.last_offset + 1
         else:
             following = log.end
-        told = {"next": following, "start": log.start, "stable": log.end, "end": log.end}
-        self._answer(200, body, {f"redis-ledger-{name}-offset": str(value) for name, value in told.items()})
+        output = {"next": following, "start": log.start, "stable": log.end, "end": log.end}
+        self._answer(200, body, {f"redis-ledger-{name}-offset": str(value) for name, value in output.items()})
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)

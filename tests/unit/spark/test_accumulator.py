@@ -39,7 +39,7 @@ def test_a_key_goes_where_javas_client_would_put_it_and_keeps_its_order():
         assert values == sorted(values)
 
 
-def test_rows_without_a_key_fill_one_partition_and_then_the_next():
+def test_rows_without_a_key_fill_one_partition_then_the_next():
     held = Accumulator("t", lambda topic: 2, 100, 3)
     found = sent(held, *[row(b"x" * 76) for _ in range(4)])
     assert [p.partition for p in found] == [1, 0, 1, 0]
@@ -55,10 +55,10 @@ def test_a_column_says_topic_and_partition_unless_the_option_does():
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"), [(row(b"v"), "null in the column topic"), (row(b"v", topic="t", partition=-1), "-1")]
+    ("bad", "message"), [(row(b"v"), "null in the column topic"), (row(b"v", topic="t", partition=-1), "-1")]
 )
-def test_a_row_that_says_no_place_is_refused(bad, told):
-    with pytest.raises(InvalidRequest, match=told):
+def test_a_row_that_says_no_place_is_refused(bad, message):
+    with pytest.raises(InvalidRequest, match=message):
         sent(Accumulator(None, lambda topic: 1, 1 << 20, 0), bad)
 
 

@@ -21,9 +21,9 @@ def spark_file(tmp_path: Path) -> str:
 
 def test_a_worker_finds_all_it_was_told_but_sparks_archives(tmp_path):
     script = local_mode.write_wrapper(sys.executable, tmp_path)
-    told = f"{SPARKS}/pyspark.zip:{SPARKS}/py4j-0.10.9.9-src.zip:/a b:/tmp/*:/jobs/pyspark.zip:job.zip"
+    output = f"{SPARKS}/pyspark.zip:{SPARKS}/py4j-0.10.9.9-src.zip:/a b:/tmp/*:/jobs/pyspark.zip:job.zip"
     asked = [str(script), "-c", "import os, sys; print(os.environ['PYTHONPATH'], *sys.argv[1:], sep='\\n')", "x  y"]
-    said = subprocess.run(asked, env={"PYTHONPATH": told}, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(asked, env={"PYTHONPATH": output}, capture_output=True, text=True, check=True).stdout
     assert said.split("\n") == ["/a b:/tmp/*:/jobs/pyspark.zip:job.zip", "x  y", ""]
 
 

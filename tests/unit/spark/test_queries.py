@@ -30,7 +30,7 @@ TEXT = "-- first\nselect value from ordrs"
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "reported"),
     [
         (
             "[TABLE_OR_VIEW_NOT_FOUND] The table or view `ordrs` cannot be found. Verify the spelling and correctness"
@@ -55,8 +55,8 @@ TEXT = "-- first\nselect value from ordrs"
         ("no shape at all", "q.sql: no shape at all."),
     ],
 )
-def test_a_fault_is_one_sentence_with_its_place_in_the_file(message, told):
-    assert fault("q.sql", TEXT, message) == told
+def test_a_fault_is_one_sentence_with_its_place_in_the_file(message, reported):
+    assert fault("q.sql", TEXT, message) == reported
 
 
 def test_inputs_have_names_for_the_query():
@@ -64,7 +64,7 @@ def test_inputs_have_names_for_the_query():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("shop.orders", "'shop.orders' is not a valid name in SQL; write name=topic"),
         ("a=t,a=u", "two inputs are named a"),
@@ -72,10 +72,10 @@ def test_inputs_have_names_for_the_query():
         ("", "'' is not a valid name"),
     ],
 )
-def test_inputs_that_a_query_cannot_name_are_refused(text, told):
+def test_inputs_that_a_query_cannot_name_are_refused(text, message):
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         inputs(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_result_without_a_value_is_refused_with_what_it_has():

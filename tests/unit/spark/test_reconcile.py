@@ -152,13 +152,13 @@ def test_expectations_are_read_and_what_is_not_one_is_refused(tmp_path) -> None:
     file = tmp_path / "e.json"
     file.write_text('{"count": 3, "offsets": {"0": [1, 4]}}')
     assert expectations.read(str(file)) == expectations.Expected(count=3, offsets={"0": (1, 4)})
-    for wrong, told in (
+    for wrong, output in (
         ('{"counts": 3}', "counts"),
         ("[]", "is not a file of expectations"),
         ("{}", "has no expectation"),
     ):
         file.write_text(wrong)
-        with pytest.raises(InvalidRequest, match=told):
+        with pytest.raises(InvalidRequest, match=output):
             expectations.read(str(file))
 
 

@@ -24,7 +24,7 @@ def test_a_time_is_iso_8601_with_a_zone_or_milliseconds(text, ms):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("yesterday", "'yesterday' is not a time; write 2026-01-01T12:00:00Z, or milliseconds since 1970"),
         ("2026-13-01T00:00:00Z", "is not a time"),
@@ -34,7 +34,7 @@ def test_a_time_is_iso_8601_with_a_zone_or_milliseconds(text, ms):
         ("-5", "is not a time"),
     ],
 )
-def test_what_is_none_is_refused_in_a_sentence(text, told):
+def test_what_is_none_is_refused_in_a_sentence(text, message):
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         moment_ms(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)

@@ -32,7 +32,7 @@ def test_a_batch_job_says_itself_how_far_it_has_read():
 
 
 @pytest.mark.parametrize(
-    ("mode", "options", "told"),
+    ("mode", "options", "message"),
     [
         ("batch", {"topics": "orders"}, "There is no option topics; did you mean topic?"),
         ("batch", {"topic": "a b"}, "topic: "),
@@ -60,15 +60,15 @@ def test_a_batch_job_says_itself_how_far_it_has_read():
         ("stream", {"startingOffsets": "earliest"}, "There is no option startingOffsets"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, told):
+def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, message):
     with pytest.raises(InvalidRequest) as caught:
         said(mode, **options)
-    assert caught.value.detail.startswith(told)
+    assert caught.value.detail.startswith(message)
     assert caught.value.detail.endswith((".", "?"))
 
 
 @pytest.mark.parametrize(
-    ("types", "options", "told"),
+    ("types", "options", "message"),
     [
         ({"key": "string"}, {"topic": "t"}, "The column value is missing;"),
         ({"value": "string"}, {}, "There is no topic;"),
@@ -85,10 +85,10 @@ def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, told)
         ({"value": "binary"}, {"topic": "t", "keepTimestamp": "true"}, "keepTimestamp is set"),
     ],
 )
-def test_columns_that_cannot_be_written_are_named(types, options, told):
+def test_columns_that_cannot_be_written_are_named(types, options, message):
     with pytest.raises(InvalidRequest) as caught:
         check(types, said(**options), overwrite=False)
-    assert caught.value.detail.startswith(told)
+    assert caught.value.detail.startswith(message)
 
 
 def test_a_topic_cannot_be_overwritten():
