@@ -2,7 +2,7 @@
 
 python -m bench                          every bench
 python -m bench execute_http append_raw  these
-python -m bench --quick                  a moment each, to see that they work; nothing is written
+python -m bench --quick                  short runs, as a check; nothing is written
 python -m bench --markdown               measures nothing: the latest figures into RESULTS.md, and to stdout
 """
 

@@ -1,14 +1,12 @@
 """What does an acknowledgement cost in time, and in Redis's memory?
 
-A subscription has a million messages delivered; they are acknowledged 100 a call, 8 calls at a time, inside this
-process:
+A subscription has a million delivered messages; this process acknowledges them 100 a call, 8 calls at a time:
 
-    in_order   the mark moves on with every call, and nothing needs to be remembered
-    random     one half of the million, drawn at random; the other half stays out, so the mark hardly moves
+    in_order   every call advances the mark-delete position, and nothing else is stored
+    random     a random half of the million; the other half stays unacknowledged, so the position hardly moves
 
-`redis_bytes_per_ack` is what the acknowledged half occupies: one bit each, in chunks of 8192 offsets.
-`redis_bytes_per_ack_with_leases` adds what the other half costs because it lies in pieces now: a lease that was one
-range is many.
+`redis_bytes_per_ack` is the memory of the acknowledged half: one bit each, in chunks of 8192 offsets.
+`redis_bytes_per_ack_with_leases` adds that of the other half, whose lease is split into many ranges.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ async def measure(lab: Lab) -> None:
 
 
 async def deliver(broker: Broker, count: int) -> None:
-    """A topic with so many records, all of them leased to one consumer."""
+    """Creates a topic with so many records, all leased to one consumer."""
     await broker.topics.create("t", 1)
     await broker.subscriptions.create("t", "s")
     data = batch(PER_BATCH, 1)
@@ -94,7 +92,7 @@ async def acknowledge(broker: Broker, offsets: Sequence[int]) -> None:
 
 
 async def occupied(broker: Broker) -> dict[str, int]:
-    """Bytes of each key of the subscription."""
+    """Returns the bytes of each key of the subscription."""
     partition = await broker.catalog.partition("t", 0)
     sub = partition.keys.sub("s")
     keys = {name: getattr(sub, name) for name in ("acks", "leases", "spans", "due")}

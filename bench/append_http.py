@@ -2,9 +2,9 @@
 
     POST /v1/topics/t/records   {"records": [100 × {"text": 1 KiB}]}        16 connections, one partition
 
-The broker parses about 100 KiB of JSON, builds a record batch of it with its CRC, and hands it to Redis, which writes
-it to the append-only file: at the goal each of them moves 100 MB in a second.  Every run has a topic of its own, which
-is deleted afterwards.
+The broker parses about 100 KiB of JSON, builds a record batch with its CRC, and sends it to Redis, which writes it to
+the append-only file: at the goal each of them moves 100 MB a second.  Every run has its own topic, which is deleted
+afterwards.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     POST /v1/topics/t/records?partition=0   one batch of 63 records, 64 KiB        16 connections, one partition
 
-Nothing is parsed but the header; the CRC is checked, and the records are read once to see that they can be.
-What remains is HTTP and copying: kernel to broker, broker to Redis, Redis to its append-only file.
+Only the header is parsed; the CRC is checked, and the records are read once to validate them.  The rest is HTTP and
+copying: kernel to broker, broker to Redis, Redis to its append-only file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bench.topics import batch
 
 CONNECTIONS = 16
 CASE, METRIC, GOAL = "64KiB", "mb_per_s", 200
-DATA = batch(63, 1024)  # 63 records of 1 KiB and what a batch adds make 64 KiB, less a few hundred bytes
+DATA = batch(63, 1024)  # 63 records of 1 KiB and the batch overhead make 64 KiB, less a few hundred bytes
 
 
 async def measure(lab: Lab) -> None:

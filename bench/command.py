@@ -1,4 +1,4 @@
-"""The arguments that the commands of the benches share."""
+"""Common arguments of the benches' commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench import figures
 
 
 def parser(module: str, text: str | None, names: Sequence[str]) -> argparse.ArgumentParser:
-    """With names of benches, and --markdown.  text: the docstring of the module."""
+    """Has names of benches, and --markdown.  text: the docstring of the module."""
     assert text is not None
     made = argparse.ArgumentParser(
         prog=f"python -m {module}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -31,9 +31,7 @@ def parse(parser: argparse.ArgumentParser, names: Sequence[str]) -> argparse.Nam
 def scaled(module: str, text: str | None, names: Sequence[str]) -> argparse.Namespace:
     """Parses the command line of a command with --scale."""
     made = parser(module, text, names)
-    made.add_argument(
-        "--scale", type=float, default=1.0, help="part of the whole to measure; below 1 nothing is written"
-    )
+    made.add_argument("--scale", type=float, default=1.0, help="fraction of the full size; below 1 nothing is written")
     found = parse(made, names)
     if not 0 < found.scale <= 1:
         made.error("--scale must be above 0 and at most 1")

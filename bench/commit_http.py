@@ -1,12 +1,12 @@
-"""How long does a commit take, seen from the client?
+"""How long does a commit take for the client?
 
     POST /v1/transactions/{id}:commit    of a transaction with one record, until its partition has the outcome
 
-`1`   one connection, one commit after the other: the least it can take.
-`64`  64 connections and an open loop: 1 000 commits are due in a second, whatever the broker does, and latency counts
-      from the moment due.  The client's own lateness is in it.  On two cores the p99 is mostly waiting for a core.
+`1`   one connection, one commit after the other: the minimum.
+`64`  64 connections and an open loop: 1 000 commits are due every second, whatever the broker does, and latency counts
+      from the due time.  It includes the client's own delay.  On two cores the p99 is mostly waiting for a core.
 
-Begin and produce happen before the clock starts.
+Begin and produce happen before the measurement.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def one_by_one(client: Client, lone: Client, seconds: float, cpu: Cpu) -> 
     cpu.start()
     outcome = await lone.closed(requests, seconds)
     used = cpu.used()
-    # What was not reached would stay open, and hold up the stable offset of the runs after it.
+    # Transactions that were not committed would stay open and block the stable offset of later runs.
     await client.each(requests[outcome.answers :])
     return {
         "p50_ms": outcome.percentile_ms(50), "p99_ms": outcome.percentile_ms(99), "measured_s": outcome.seconds, **used,
@@ -64,7 +64,7 @@ async def on_time(client: Client, seconds: float, cpu: Cpu) -> Metrics:
 
 
 async def written(client: Client, count: int) -> list[bytes]:
-    """The commits of so many transactions, each begun and with one record written."""
+    """Begins so many transactions, writes one record in each, and returns their commit requests."""
     begun = await client.each([request("POST", "/v1/transactions", {"timeout_ms": TIMEOUT_MS})] * count)
     ids = [json.loads(answer)["id"] for answer in begun]
     record = [{"text": "x" * 100}]

@@ -1,11 +1,11 @@
-"""How many transactions can be begun and ended in a second, if they have nothing to carry?
+"""How many transactions without work can be begun and ended in a second?
 
-    begin ─▶ add partition ─▶ decide ─▶ complete        each step awaited before the next: four answers of Redis
+    begin ─▶ add partition ─▶ decide ─▶ complete        each step awaits the one before: four replies of Redis
 
 `1`, `16` and `128` independent transactions at a time drive the coordinators of one broker, which runs in this process.
-What 128 reach and one does not is group commit: a script call carries the steps of many transactions and writes one log
-entry for all of them.  With one at a time every step is a round trip, and the figure is Redis's latency upside down.
-At 128 Redis runs the script for most of the time that the broker does not spend on futures and bytes, one core each.
+128 are faster by group commit: a script call carries the steps of many transactions and writes one log entry for all of
+them.  With one at a time every step is a round trip, so the figure is the inverse of Redis's latency.  At 128 Redis is
+busy with the script most of the time that the broker does not spend on futures and bytes, one core each.
 """
 
 from __future__ import annotations

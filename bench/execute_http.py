@@ -2,9 +2,9 @@
 
     POST /v1/transactions:execute   1 acknowledgement on `in`, 1 record of 100 bytes to `out`
 
-64 connections, each waiting for its answer; both topics have one partition.  A step is a transaction with two
-participants: one coordinator call to begin and register, append and hold side by side, one to decide, two to end, and
-the coordinator's last.  The messages are leased before the clock starts, in order, a thousand at a time.
+64 connections, each waiting for its response; both topics have one partition.  A step is a transaction with two
+participants: one coordinator call to begin and register, append and pending acknowledgement in parallel, one call to
+decide, two to end, and one to complete.  The messages are leased before the run, in order, a thousand at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bench.topics import lease, produce
 
 CONNECTIONS = 64
 CASE, METRIC, GOAL = str(CONNECTIONS), "transactions_per_s", 5_000
-PREPARED_PER_S = 8_000  # messages leased for every second to come: more than can be acknowledged
+PREPARED_PER_S = 8_000  # messages leased for each second of the run: more than can be acknowledged
 VALUE = "x" * 100
 
 
@@ -46,7 +46,7 @@ async def steps(client: Client, topic: str, seconds: float, cpu: Cpu) -> Metrics
     cpu.start()
     outcome = await client.closed(requests, seconds)
     used = cpu.used()
-    assert outcome.answers < len(requests), "the messages ran out before the time did: prepare more"
+    assert outcome.answers < len(requests), "the messages ran out during the run: prepare more"
     await client.call("DELETE", f"/v1/topics/{topic}")
     return {
         METRIC: outcome.answers / outcome.seconds, "p99_ms": outcome.percentile_ms(99), "measured_s": outcome.seconds,

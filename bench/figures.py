@@ -3,8 +3,8 @@
     {"bench": "append_raw", "case": "64KiB", "metric": "mb_per_s", "value": 231.5, "unit": "MB/s", "goal": 200,
      "durability": "process"}
 
-A bench replaces its own lines and leaves those of the others, so that one can be measured again alone.  goal null: the
-figure is there to explain another one, or is the same case with more durability than the goal was set for.
+A bench replaces its own lines and keeps those of others, so that it can be measured again alone.  goal null: the figure
+explains another one, or has a higher durability than the goal is set for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
 SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
 GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 SURVIVE_BEGIN = "<!-- figures: written by python -m bench.survive --markdown -->"
-# These have tables of their own.
+# Benches with tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "offload_read")
 GROWTH = (
@@ -37,9 +37,14 @@ GROWTH = (
 SURVIVE = ("unavailable",)
 _APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE}
 
-MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
-AT_LEAST = "min_"  # but a metric that begins so must not be below its goal
-COSTS = ("client_cpu_s", "broker_cpu_s", "redis_cpu_s", "measured_s")  # tables put them beside the figure they explain
+MORE_IS_BETTER = "/s"  # suffix of units where more is better; for all others less is better
+AT_LEAST = "min_"  # prefix of metrics that must not be below their goal
+COSTS = (
+    "client_cpu_s",
+    "broker_cpu_s",
+    "redis_cpu_s",
+    "measured_s",
+)  # shown in tables beside the figure of the same run
 
 
 class Figure(NamedTuple):
@@ -67,20 +72,20 @@ def read(path: Path = LATEST) -> list[Figure]:
 
 
 def replace(figures: Iterable[Figure], path: Path = LATEST) -> None:
-    """Puts these figures into the file, in place of all lines of their benches."""
+    """Writes these figures to the file, in place of all lines of their benches."""
     new = list(figures)
     measured = {figure.bench for figure in new}
     kept = [figure for figure in read(path) if figure.bench not in measured]
     lines = [json.dumps(figure._asdict()) for figure in sorted(kept + new, key=lambda figure: figure.bench)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    # All or nothing: whoever reads the file never meets half of it.
+    # Atomic: a reader never sees a partial file.
     fresh = path.with_suffix(".tmp")
     fresh.write_text("".join(f"{line}\n" for line in lines))
     os.replace(fresh, path)
 
 
 def number(value: float) -> str:
-    """With the digits that mean something, thousands apart: 41 234, 231.5, 0.87."""
+    """Formats with the significant digits and thousands apart: 41 234, 231.5, 0.87."""
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}".replace(",", " ")
 
@@ -90,7 +95,7 @@ def verdict(figure: Figure) -> str:
 
 
 class Row(NamedTuple):
-    """A figure, and what the run that gave it cost: seconds of CPU per second, by process."""
+    """A figure, and the cost of its run: seconds of CPU per second, by process."""
 
     figure: Figure
     cpu: str
@@ -111,20 +116,20 @@ def rows(figures: Sequence[Figure]) -> list[Row]:
 
 
 def table(figures: Sequence[Figure]) -> Table:
-    shown = Table("bench", "case", "durability", "metric", box=None, pad_edge=False)
+    rows_table = Table("bench", "case", "durability", "metric", box=None, pad_edge=False)
     for heading in ("value", "goal"):
-        shown.add_column(heading, justify="right")
-    shown.add_column("")
-    shown.add_column("CPU %: client/broker/redis", justify="right")
+        rows_table.add_column(heading, justify="right")
+    rows_table.add_column("")
+    rows_table.add_column("CPU %: client/broker/redis", justify="right")
     colours = {"": "", "met": "green", "missed": "red"}
     for figure, cpu in rows(figures):
         word = verdict(figure)
         goal = "" if figure.goal is None else number(figure.goal)
         outcome = f"[{colours[word]}]{word}[/]" if word else ""
-        shown.add_row(
+        rows_table.add_row(
             figure.bench, figure.case, figure.durability, figure.metric, number(figure.value), goal, outcome, cpu
         )
-    return shown
+    return rows_table
 
 
 def markdown(figures: Sequence[Figure], when: str, machine: str, code: str) -> str:
@@ -144,11 +149,11 @@ def markdown(figures: Sequence[Figure], when: str, machine: str, code: str) -> s
 
 
 def write_page(path: Path = PAGE, latest: Path = LATEST, begin: str = BEGIN) -> str:
-    """Renders the latest figures into the page, between the markers that `begin` names, and returns what it wrote."""
+    """Renders the latest figures into the page, between the markers that `begin` names, and returns the text."""
     when = datetime.fromtimestamp(latest.stat().st_mtime, UTC).strftime("%Y-%m-%d")
     apart = [bench for benches in _APART.values() for bench in benches]
-    shown = [figure for figure in read(latest) if _belongs(figure.bench, begin, apart)]
-    text = markdown(shown, when, machine(), code_state())
+    selected = [figure for figure in read(latest) if _belongs(figure.bench, begin, apart)]
+    text = markdown(selected, when, machine(), code_state())
     page = path.read_text()
     before, _, rest = page.partition(begin)
     assert END in rest, f"{path} has lost its markers"
@@ -173,7 +178,7 @@ def machine() -> str:
 
 
 def code_state() -> str:
-    """The commit, and whether something was changed since."""
+    """Returns the commit, and whether there are uncommitted changes."""
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False)

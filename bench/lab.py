@@ -1,6 +1,6 @@
-"""How every figure is taken: a warm-up that does not count, then a few short runs, and the median of each metric.
+"""Measuring: a warm-up that does not count, then a few short runs, and the median of each metric.
 
-Two cores carry client, broker and Redis at once, so each run also tells the CPU seconds of the three: a client that
+Two cores carry client, broker and Redis at once, so each run also reports the CPU seconds of the three: a client that
 uses a whole core would be measuring itself.
 """
 
@@ -19,7 +19,7 @@ from bench.processes import Cpu
 
 @dataclass(frozen=True)
 class Pace:
-    """scale: what part of the records to prepare, where a number and not a time says how long it takes."""
+    """scale: the fraction of records to prepare, where a number of records determines the duration."""
 
     warm_up_s: float = 1.0
     run_s: float = 3.0
@@ -28,18 +28,18 @@ class Pace:
 
     @classmethod
     def of(cls, scale: float) -> Pace:
-        """The whole, or short runs for a part of it."""
+        """The full size for 1, else short runs."""
         return cls() if scale == 1 else cls(warm_up_s=0.2, run_s=0.5, runs=1, scale=scale)
 
 
-QUICK = Pace.of(0.05)  # shows that it works, measures nothing
+QUICK = Pace.of(0.05)  # checks that a bench works, measures nothing
 
 Metrics = dict[str, float]
 
 
 @dataclass
 class Lab:
-    """What one bench measures with, and where it leaves its figures."""
+    """The tools of one bench, and its figures."""
 
     bench: str
     pace: Pace
@@ -48,7 +48,7 @@ class Lab:
     def note(
         self, case: str, metric: str, value: float | None, unit: str, durability: str, goal: float | None = None
     ) -> None:
-        """value None: this machine does not tell; the line is left out.  Goals are set for `process` alone."""
+        """value None: not available on this machine; the line is left out.  Goals are set for `process` alone."""
         if value is not None:
             judged = goal if durability == "process" else None
             self.figures.append(Figure(self.bench, case, metric, round(value, 3), unit, judged, durability))
@@ -58,7 +58,7 @@ class Lab:
             self.note(case, metric, measured.get(metric), "s", durability)
 
     async def medians(self, cpu: Cpu, run: Callable[[float], Awaitable[Metrics]]) -> Metrics:
-        """Of what `run(seconds)` returns, and of the CPU that it used."""
+        """Returns medians of the results of `run(seconds)`, and of the CPU used."""
         await run(self.pace.warm_up_s)
         taken = []
         for _ in range(self.pace.runs):
@@ -67,14 +67,14 @@ class Lab:
                 began_s = time.perf_counter()
                 metrics = await run(self.pace.run_s)
                 elapsed_s = time.perf_counter() - began_s
-                # A run that prepares something takes its own time and CPU of what counts.
+                # A run with a preparation returns its own time and CPU of the measured part.
                 taken.append({"measured_s": elapsed_s, **cpu.used(), **metrics})
         return {name: statistics.median(run[name] for run in taken) for name in taken[0]}
 
 
 @contextmanager
 def without_gc() -> Iterator[None]:
-    """The collector looks at what a bench has prepared again and again, which is not what is measured."""
+    """Disables the collector, which would scan the prepared objects repeatedly."""
     gc.collect()
     gc.disable()
     try:

@@ -1,12 +1,12 @@
-"""The load generator: HTTP/1.1 by hand, since client, broker and Redis share two cores and the client must not count.
+"""Load generator: minimal HTTP/1.1, since client, broker and Redis share two cores and the client must cost little.
 
-A request is bytes that were made before the clock started.  Of an answer only the status and the content length are
-read; its body is counted, and kept only where somebody asks.  A connection carries one request at a time.
+Requests are bytes that are built before the measurement.  Of a response only the status and the content length are
+parsed; its body is counted, and kept only on request.  A connection carries one request at a time.
 
-    closed   every connection sends its next request when it has its answer     measures throughput
+    closed   every connection sends its next request after its response        measures throughput
     paced    requests are due at fixed times whatever the broker does, and      measures latency: a broker that stalls
-             latency counts from the moment due, also while no connection       is charged for every request that
-             was free                                                           waited (open loop)
+             latency counts from the due time, even if no connection is free    is charged for every waiting request
+                                                                                (open loop)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LENGTH = b"content-length:"
 
 
 def request(method: str, path: str, body: bytes | Any = b"", content_type: str = JSON, headers: str = "") -> bytes:
-    """A whole request; a body that is not bytes is sent as JSON."""
+    """Builds a request; a body that is not bytes is sent as JSON."""
     data = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
     typed = f"content-type: {content_type}\r\n" if data else ""
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\n{typed}{headers}content-length: {len(data)}\r\n\r\n"
@@ -38,7 +38,7 @@ def request(method: str, path: str, body: bytes | Any = b"", content_type: str =
 
 
 class Outcome(NamedTuple):
-    """latencies_ms in the order of the answers; seconds until the last one."""
+    """latencies_ms in the order of the responses; seconds until the last one."""
 
     answers: int
     body_bytes: int
@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """Calls `answered(connection, body)` with the body's length, or with the body itself if it is kept."""
+    """Calls `answered(connection, body)` with the body's length, or with the body itself if `keep` is set."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -62,10 +62,10 @@ class Connection(asyncio.Protocol):
         self._left = -1  # bytes of the body still to come; -1: the head is not complete
         self._status = 0
         self._pieces: list[bytes] = []
-        self.body_bytes = 0  # of the latest answer
+        self.body_bytes = 0  # of the latest response
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no subclass of asyncio's, only of the same shape.
+        # uvloop's transports are not a subclass of asyncio's, but have the same interface.
         self._transport = cast("asyncio.Transport", transport)
 
     def send(
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None
         self._answered, self._failed, self._keep = answered, failed, keep
         if self._transport.is_closing():
-            self._fail(BenchFailed("The broker closed a connection that had nothing to do."))
+            self._fail(BenchFailed("The broker closed an idle connection."))
         else:
             self._transport.write(data)
 
@@ -102,7 +102,7 @@ class Connection(asyncio.Protocol):
         if self._left == 0:
             self._finish()
         elif self._left < 0:
-            self._fail(BenchFailed("The broker sent more than it announced."))
+            self._fail(BenchFailed("The broker sent more than the announced length."))
 
     def _finish(self) -> None:
         body = b"".join(self._pieces)
@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._answered is not None:
-            self._fail(BenchFailed(f"The broker closed the connection before it had answered ({error})."))
+            self._fail(BenchFailed(f"The broker closed the connection before its response ({error})."))
 
     def _fail(self, error: BenchFailed) -> None:
         self._answered = None
@@ -146,12 +146,12 @@ class Client:
         self._loop = asyncio.get_running_loop()
 
     async def call(self, method: str, path: str, body: Any = b"") -> Any:
-        """One request outside of what is measured; its answer decoded."""
+        """Sends one request outside of the measurement; returns the decoded response."""
         answer = await self.each([request(method, path, body)])
         return json.loads(answer[0]) if answer[0] else None
 
     async def each(self, requests: Sequence[bytes]) -> list[bytes]:
-        """The bodies of the answers, in the order of the requests; as many are under way as there are connections."""
+        """Returns the bodies of the responses, in the order of the requests; sends one at a time on each connection."""
         bodies = [b""] * len(requests)
         done = self._loop.create_future()
         following = iter(range(len(requests)))
@@ -179,7 +179,7 @@ class Client:
         return bodies
 
     async def closed(self, requests: Iterable[bytes], seconds: float) -> Outcome:
-        """For so long, or until the requests run out."""
+        """Runs for this time, or until the requests run out."""
         done = self._loop.create_future()
         following: Iterator[bytes] = iter(requests)
         clock = time.perf_counter
@@ -216,8 +216,9 @@ class Client:
     async def paced(
         self, requests: Iterable[bytes], per_s: float, until: Callable[[], bool] = lambda: False
     ) -> Outcome:
-        """Each at its time, per_s in a second; a request that finds no free connection waits, and its clock runs.
-        until: asked before each; when it says so, no more requests become due, and those that did are awaited."""
+        """Sends each request at its time, per_s in a second; a request without a free connection waits, and that
+        counts. until: checked before each; once true, no more requests become due, and those sent before are
+        awaited."""
         done = self._loop.create_future()
         free = deque(self._connections)
         clock = time.perf_counter
@@ -272,7 +273,7 @@ class Client:
                 self._loop.call_soon_threadsafe(due, data, index)
             self._loop.call_soon_threadsafe(over)
 
-        # An event loop's timers count milliseconds, which is the time between two requests; a thread sleeps exactly.
+        # An event loop's timers have a resolution of a millisecond, the interval of requests; a thread sleeps exactly.
         ticking = asyncio.create_task(asyncio.to_thread(tick))
         try:
             await done

@@ -1,11 +1,11 @@
-"""What does a broker keep in memory once a million records have gone through it?
+"""What does a broker keep in memory after a million records?
 
     produced   1 000 requests of 1 000 records of 100 bytes, JSON, to 4 partitions
     consumed   through a subscription, 1 000 messages a receive, every one acknowledged
 
-Nothing it keeps should grow with what has passed: payload is in Redis, and the caches are bounded.  What stays is
-Python with its modules (the bigger part) and the largest bodies under way at one time, which the allocator keeps.
-`broker_rss_peak_mb` is the highest it ever was.
+Memory should not grow with the number of records: payload is in Redis, and caches are bounded.  The rest is Python with
+its modules (the larger part) and the largest concurrent bodies, which the allocator keeps.
+`broker_rss_peak_mb` is the maximum.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ async def measure(lab: Lab) -> None:
         body = {"records": [{"text": "x" * 100}] * PER_REQUEST}
         await client.each([request("POST", "/v1/topics/t/records", body)] * (count // PER_REQUEST))
         consumed = await consume(client, count)
-        assert consumed == count, f"{count} records were produced and {consumed} came back"
+        assert consumed == count, f"{count} records were produced and {consumed} consumed"
         lab.note(CASE, "broker_rss_mb", memory_mb(served.broker_pid), "MB", "process", GOAL)
         lab.note(CASE, "broker_rss_peak_mb", memory_mb(served.broker_pid, "VmHWM"), "MB", "process")
         lab.note(CASE, "redis_rss_mb", memory_mb(served.redis_pid), "MB", "process")
 
 
 async def consume(client: Client, count: int) -> int:
-    """Receives and acknowledges until nothing comes any more; how many messages came."""
+    """Receives and acknowledges until there are no more messages; returns their number."""
     consumed = 0
     while consumed < count:
         receive = request("POST", f"{SUBSCRIPTION}:receive", {"max_records": PER_REQUEST})

@@ -1,7 +1,7 @@
-"""What is measured, each in a process of its own: a broker as `serve` starts it, and the Redis embedded with it.
+"""Measured processes: a broker as `serve` starts it, and its embedded Redis.
 
-Every one gets a fresh data directory in the temp folder (TMPDIR chooses the disk), so that no run reads what another
-left, and none waits for the rewrite of another's append-only file.
+Each has a new data directory in the temp folder (TMPDIR chooses the disk), so that no run reads data of another, or
+waits for the rewrite of its append-only file.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PROC = Path("/proc")
 
 
 class BenchFailed(Exception):
-    """It could not be measured; the text says why."""
+    """The measurement failed, for the reason in the text."""
 
 
 @dataclass(frozen=True)
 class RunningBroker:
-    """A running broker.  kafka_port: 0 where it does not listen for Kafka clients."""
+    """A running broker.  kafka_port: 0 if it does not listen for Kafka clients."""
 
     host: str
     port: int
@@ -63,10 +63,10 @@ async def broker(
     options: Sequence[str] = (),
     program: str = "redis_ledger.app.cli.main",
 ) -> AsyncIterator[RunningBroker]:
-    """One broker process with an embedded Redis; both are gone afterwards.
+    """Starts a broker process with an embedded Redis; stops both at the end.
 
-    home: a folder whose data are there already; it stays, and so does its Redis while somebody else uses it.
-    options: more of what `serve` takes.  program: the module that has `serve`.
+    home: an existing data folder; it is kept, and its Redis keeps running if another process uses it.
+    options: further arguments of `serve`.  program: the module that has `serve`.
     """
     with contextlib.ExitStack() as stack:
         home = home or stack.enter_context(folder())
@@ -82,13 +82,13 @@ async def broker(
             async with asyncio.timeout(ready_s_max):
                 line = (await process.stdout.readline()).decode()
             if not line.startswith("ready "):
-                raise BenchFailed("The broker did not start; its own message stands above.")
-            told = dict(word.partition("=")[::2] for word in line.split()[1:])
-            host, _, port = told["http"].rpartition("//")[2].rpartition(":")
+                raise BenchFailed("The broker did not start; its message is above.")
+            addresses = dict(word.partition("=")[::2] for word in line.split()[1:])
+            host, _, port = addresses["http"].rpartition("//")[2].rpartition(":")
             redis_pid = running_pid(home / "data")
             if redis_pid is None:
-                raise BenchFailed("The embedded Redis does not run.")
-            kafka_port = int(told["kafka"].rpartition(":")[2]) if kafka else 0
+                raise BenchFailed("The embedded Redis is not running.")
+            kafka_port = int(addresses["kafka"].rpartition(":")[2]) if kafka else 0
             yield RunningBroker(host, int(port), process.pid, redis_pid, kafka_port)
         finally:
             await _end(process)
@@ -96,12 +96,12 @@ async def broker(
 
 @contextlib.asynccontextmanager
 async def redis(durability: Durability) -> AsyncIterator[Server]:
-    """An embedded Redis alone, for what is measured inside this process."""
+    """Starts an embedded Redis alone, for benches inside this process."""
     with folder() as home:
         held = await asyncio.to_thread(EmbeddedServer.attach, home / "data", durability, _environ())
         try:
             pid = held.pid()
-            assert pid is not None, "attach returns when the server runs"
+            assert pid is not None, "attach returns when the server is running"
             yield Server(held.url, pid, home)
         finally:
             await asyncio.to_thread(held.release)
@@ -110,7 +110,7 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
 async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
-    with contextlib.suppress(ProcessLookupError):  # somebody may have killed it just now
+    with contextlib.suppress(ProcessLookupError):  # it may have ended already
         process.terminate()
     try:
         async with asyncio.timeout(DRAIN_S_MAX):
@@ -122,7 +122,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A new one, which is gone afterwards."""
+    """A new folder, deleted at the end."""
     home = Path(tempfile.mkdtemp(prefix="redis-ledger-bench-"))
     try:
         yield home
@@ -131,20 +131,20 @@ def folder() -> Iterator[Path]:
 
 
 def _environ() -> dict[str, str]:
-    """Ours without the settings of a broker: what is measured is what everybody gets."""
+    """This environment without the settings of a broker, so that defaults are measured."""
     keep = ("REDIS_LEDGER_SERVER_BIN",)
     return {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_") or name in keep}
 
 
-# -- what a process uses -----------------------------------------------------------------------------------------------
+# -- resources of a process --------------------------------------------------------------------------------------------
 
 
 class Cpu:
-    """Seconds of CPU that this process, a broker and a Redis have used since `start`; what /proc does not tell is left
+    """Seconds of CPU of this process, a broker and a Redis since `start`; those that /proc does not have are left
     out."""
 
     def __init__(self, broker_pid: int | None, redis_pid: int | None) -> None:
-        """broker_pid None: the broker's work is done in this process, and counts as its own."""
+        """broker_pid None: the broker runs in this process."""
         self._broker_pid, self._redis_pid = broker_pid, redis_pid
         self._began = self._now()
 
@@ -164,15 +164,15 @@ class Cpu:
 
 
 def cpu_s(pid: int) -> float | None:
-    """User and system time of a process with all its threads, to the nanosecond; its children are not in it."""
+    """User and system time of a process with all its threads, in nanosecond resolution, without its children."""
     try:
-        return time.clock_gettime((~pid << 3) | 2)  # as clock_getcpuclockid makes it (Linux)
+        return time.clock_gettime((~pid << 3) | 2)  # the clock id that clock_getcpuclockid returns (Linux)
     except OSError:
         return None
 
 
 def memory_mb(pid: int, field: Literal["VmRSS", "VmHWM"] = "VmRSS") -> float | None:
-    """Resident memory now, or at its highest."""
+    """Resident memory now, or its maximum."""
     try:
         lines = (PROC / str(pid) / "status").read_text().splitlines()
     except OSError:

@@ -1,10 +1,11 @@
-"""Does a principal that is at its limit disturb another one?
+"""Does a principal at its limit disturb another one?
 
-    quiet   REST, 100 produces a second, each due at its time (open loop)
-    noisy   Kafka, 16 connections that produce as fast as they are answered, with a quota of NOISY_BYTES_PER_S
+    quiet   REST, 100 produces a second in an open loop
+    noisy   Kafka, 16 connections in a closed loop, with a quota of NOISY_BYTES_PER_S
 
-First quiet alone, then both, several times in turn; the figure is quiet's p99 beside noisy by that without it, the
-median of the rounds.  `noisy_share` is what noisy got of its quota, so that nobody is quiet by being shut out.
+First quiet alone, then both, several times in turn; the figure is quiet's p99 with noisy divided by that without it, a
+median of the rounds.  `noisy_share` is the part of its quota that noisy got: quiet must not be quiet because noisy is
+blocked.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ async def measure(lab: Lab) -> None:
                 await call(served, "POST", "/v1/topics", {"name": name, "partitions": 1})
                 rule = {"principal": f"User:{name}", "operation": "WRITE", "resource": "TOPIC", "name": name}
                 await call(served, "POST", "/v1/acls", {"acls": [rule]})
-                told = await call(served, "POST", "/v1/tokens", {"principal": f"User:{name}"})
-                tokens[name] = json.loads(told)["token"]
+                response = await call(served, "POST", "/v1/tokens", {"principal": f"User:{name}"})
+                tokens[name] = json.loads(response)["token"]
             await call(served, "PUT", "/v1/quotas/User:noisy", {"bytes_in_per_s": NOISY_BYTES_PER_S})
             ask = request(
                 "POST", "/v1/topics/quiet/records", {"records": [{"text": "x" * 100}]}, headers=bearer(tokens["quiet"])
@@ -61,7 +62,7 @@ async def measure(lab: Lab) -> None:
                     shares.append(sent / (time.perf_counter() - began) / NOISY_BYTES_PER_S)
                     for link in links:
                         link.stop()
-                    await asyncio.gather(*noise)  # when each has its last answer, what was owed is paid
+                    await asyncio.gather(*noise)  # the last responses are delayed until the quota is repaid
     lab.note("p99", "alone_ms", statistics.median(alone), "ms", "process")
     lab.note("p99", "beside_noisy_ms", statistics.median(beside), "ms", "process")
     ratio = statistics.median(b / a for a, b in zip(alone, beside, strict=True))

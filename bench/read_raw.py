@@ -2,9 +2,9 @@
 
     GET /v1/topics/t/partitions/0/records?offset=N    Accept: application/vnd.redis-ledger.batch      16 connections
 
-The topic holds 128 MB in batches of 64 KiB.  Each request takes what the API gives by default, up to 1 MiB, at places
-that are spread over the topic.  `64KiB_single` asks for one batch at a time (informational): then the cost of a request
-counts 16 times as much.  Durability makes no difference to a reader, so only one is measured.
+The topic holds 128 MB in batches of 64 KiB.  Each request reads the default, up to 1 MiB, at offsets spread over the
+topic.  `64KiB_single` reads one batch at a time (informational): then the cost of a request counts 16 times as much.
+Durability does not affect readers, so only one is measured.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What does a record cost before it ever reaches Redis?
+"""What does a record cost before it reaches Redis?
 
     encode   records to a batch, CRC included          check    a client's batch: header, CRC
     decode   a batch to records                        both sizes in batches of 100 records
 
-It tells how much of a bench above is format: at 100 bytes a record the calls count, at 1 KiB the CRC and the copies.
-Nothing is stored, so the durability is `none`.
+It shows how much of the benches above is the format: at 100 bytes a record the calls dominate, at 1 KiB the CRC and the
+copies.  Nothing is stored, so the durability is `none`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def checked(data: bytes) -> None:
 async def rate(once: Callable[[], object], seconds: float) -> Metrics:
     batches = 0
     began_s = now_s = time.perf_counter()
-    while now_s < began_s + seconds / 3:  # nothing but this process takes part, so less will do
+    while now_s < began_s + seconds / 3:  # only this process takes part, so less time is enough
         for _ in range(10):
             once()
         batches += 10

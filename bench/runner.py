@@ -1,6 +1,6 @@
-"""Runs benches one group after another, and writes the figures of each as soon as it is measured.
+"""Runs benches one group after another, and writes the figures of each group when it is measured.
 
-group ── measure, within timeout_s ──▶ figures ──▶ results/latest.jsonl     a part of a run is not written
+group ── measure, within timeout_s ──▶ figures ──▶ results/latest.jsonl     a partial run is not written
            │ BenchFailed, a failed assertion, a timeout
            └──▶ named on stderr; the next group runs; exit code 1
 """
@@ -25,14 +25,14 @@ Loop = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class Group(NamedTuple):
-    """Benches that share what was prepared.  measure: takes a lab for each of the names, in their order."""
+    """Benches that share a preparation.  measure: takes a lab for each of the names, in their order."""
 
     names: Sequence[str]
     measure: Callable[[Sequence[Lab]], Awaitable[None]]
 
 
 def group_of(package: str, *names: str) -> Group:
-    """Measured by the module of the package that is named after the first bench."""
+    """Uses the module of the package that is named after the first bench."""
 
     async def measure(labs: Sequence[Lab]) -> None:
         await import_module(f"{package}.{names[0]}").measure(*labs)
@@ -54,32 +54,32 @@ def run(
 
     names          of the benches to measure; a group runs if one of its benches is among them
     timeout_s      of a group
-    keeps_partial  a group that failed leaves the figures that it had until then
+    keeps_partial  write the figures of a group that failed
     """
     progress = Console(stderr=True)
     measured: list[figures.Figure] = []
     failed: list[str] = []
     for group in groups:
-        wanted = [name for name in group.names if name in names]
-        if not wanted:
+        selected = [name for name in group.names if name in names]
+        if not selected:
             continue
         began_s = time.monotonic()
         labs = [Lab(name, pace) for name in group.names]
         if (reason := _failure(group, labs, timeout_s, loop)) is not None:
-            progress.print(f"[red]{', '.join(wanted)}[/]: {reason}")
-            failed += wanted
+            progress.print(f"[red]{', '.join(selected)}[/]: {reason}")
+            failed += selected
         if reason is None or keeps_partial:
-            found = [figure for lab in labs if lab.bench in wanted for figure in lab.figures]
+            found = [figure for lab in labs if lab.bench in selected for figure in lab.figures]
             measured += found
             if is_written:
                 figures.replace(found)
-            progress.print(f"{', '.join(wanted)}: {time.monotonic() - began_s:.0f} s")
+            progress.print(f"{', '.join(selected)}: {time.monotonic() - began_s:.0f} s")
     _report(measured, is_written)
     return 1 if failed else 0
 
 
 def _failure(group: Group, labs: Sequence[Lab], timeout_s: float, loop: Loop) -> str | None:
-    """Measures the group.  Returns why it failed, or None."""
+    """Measures the group.  Returns the reason of a failure, or None."""
 
     async def bounded() -> None:
         async with asyncio.timeout(timeout_s):
@@ -88,15 +88,15 @@ def _failure(group: Group, labs: Sequence[Lab], timeout_s: float, loop: Loop) ->
     try:
         loop(bounded())
     except (BenchFailed, AssertionError, TimeoutError) as error:
-        return str(error) or "it took too long"
+        return str(error) or "timed out"
     return None
 
 
 def _report(measured: Sequence[figures.Figure], is_written: bool) -> None:
-    # Without a terminal rich would squeeze the table into 80 columns.
+    # Without a terminal, rich would limit the table to 80 columns.
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(figures.table(measured))
     if not is_written:
-        console.print("Only a part was measured: these are no measurements, and nothing was written.")
+        console.print("This was a partial run: it measured nothing, and nothing was written.")
     if missed := [f"{each.bench} {each.case} {each.metric}" for each in measured if each.is_met is False]:
         console.print(f"Goals missed: {', '.join(missed)}")

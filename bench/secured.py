@@ -1,4 +1,4 @@
-"""Brokers that ask who calls, and the Kafka client of a bench: bytes made before the clock started, answers counted."""
+"""Brokers with authentication, and a Kafka client for benches: prebuilt requests, and counted responses."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ADMIN = "bench-" * 8  # the bootstrap token
 
 
 def asking(home: Path) -> list[str]:
-    """Options of `serve`."""
+    """Options of `serve` for authentication."""
     token = home / "bootstrap"
     token.write_text(ADMIN)
     return ["--set", "auth_required=on", "--set", f"bootstrap_token_file={token}"]
 
 
 def speaking_tls(home: Path) -> list[str]:
-    """Options of `serve`, with a certificate of its own making."""
+    """Options of `serve` for TLS, with a self-signed certificate."""
     cert, key = home / "cert.pem", home / "key.pem"
     made = subprocess.run(
         [
@@ -42,7 +42,7 @@ def speaking_tls(home: Path) -> list[str]:
         check=False, capture_output=True,
     )  # fmt: skip
     if made.returncode:
-        raise BenchFailed("openssl could not make a certificate.")
+        raise BenchFailed("openssl could not create a certificate.")
     return ["--set", f"tls_certificate={cert}", "--set", f"tls_key={key}"]
 
 
@@ -57,7 +57,7 @@ def bearer(token: str) -> str:
 
 
 async def call(served: RunningBroker, method: str, path: str, body: Any, token: str = ADMIN) -> Any:
-    """One request of the administrator's; its answer decoded."""
+    """Sends one request as the administrator; returns the decoded response."""
     async with connected(served, 1) as client:
         answers = await cast("Client", client).each([request(method, path, body, headers=bearer(token))])
     return answers[0]
@@ -69,7 +69,7 @@ def produce_frame(records: int, record_bytes: int, topic: str = "t") -> bytes:
 
 
 class KafkaLink(asyncio.Protocol):
-    """One connection; one request at a time."""
+    """A connection with one request at a time."""
 
     def __init__(self) -> None:
         self._read = b""
@@ -114,10 +114,10 @@ class KafkaLink(asyncio.Protocol):
             b"".join(frame(36, 1, 2, "bench", SaslAuthenticateRequest(f"\0token\0{token}".encode())))
         )
         if struct.unpack_from(">h", answer, 4)[0]:
-            raise BenchFailed("The broker does not know the bench's token.")
+            raise BenchFailed("The broker rejected the bench's token.")
 
     def stop(self) -> None:
-        """The answer to come is the last."""
+        """Stops after the next response."""
         self._until_s = 0.0
 
     async def repeat(self, data: bytes, until_s: float) -> None:
@@ -143,7 +143,7 @@ async def kafka_links(
 
 
 async def closed(links: list[KafkaLink], data: bytes, seconds: float) -> Outcome:
-    """Every connection sends its next request when it has its answer."""
+    """Every connection sends its next request after its response."""
     began_s = time.perf_counter()
     await asyncio.gather(*(link.repeat(data, began_s + seconds) for link in links))
     latencies = array("d")

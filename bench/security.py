@@ -1,15 +1,15 @@
-"""What does it cost a producer that the broker asks who calls, and that it speaks TLS?
+"""What do authentication and TLS cost a producer?
 
     REST    POST /v1/topics/t/records   one record of 100 bytes     16 connections
     Kafka   Produce                     one batch of ten of them    16 connections
 
-    on     a broker that asks (a token, or a login, and a rule) and does not ask, turn by turn (switched.py)
-    self   two turns of it in which it does not ask, one beside the next: how far to believe a figure
-    tls    another broker, encrypted, that asks nobody, and that one while it does not ask, turn by turn
+    on     a broker with authentication (a token or a login, and a rule) on and off in turns (switched.py)
+    self   two successive turns of it without authentication: the accuracy of the figures
+    tls    another broker, with TLS and without authentication, and the first one without it, in turns
 
 A turn is compared with the mean of the turns before and after it, and every figure is the median of that over several
-starts; `cpu` is the broker's CPU per request.  Small requests, since what is asked is asked once for each: the larger
-they are, the less it matters.
+starts; `cpu` is the broker's CPU per request.  Requests are small, since the cost is per request: the larger they are,
+the less it matters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bench.secured import asking, bearer, call, closed, kafka_links, produce_fra
 
 CONNECTIONS = 16
 STARTS = 3
-TURN_S = 0.15  # short: the speed of a machine that is shared moves within seconds
+TURN_S = 0.15  # short: the speed of a shared machine changes within seconds
 TURNS = {"on": 60, "tls": 15}
 SHARE_GOAL, CPU_GOAL = 0.95, 1.05
 PATH, BODY = "/v1/topics/t/records", {"records": [{"text": "x" * 100}]}
@@ -86,7 +86,7 @@ async def two_brokers() -> AsyncIterator[dict[str, dict[str, Way]]]:
 
 
 async def prepared(served: RunningBroker) -> str:
-    """The token of a principal that may write to the topic, by a rule."""
+    """Returns the token of a principal with a rule to write to the topic."""
     await call(served, "POST", "/v1/topics", {"name": "t", "partitions": 1})
     rule = {"principal": "User:ada", "operation": "WRITE", "resource": "TOPIC", "name": "t"}
     await call(served, "POST", "/v1/acls", {"acls": [rule]})
@@ -95,17 +95,17 @@ async def prepared(served: RunningBroker) -> str:
 
 
 async def switch(served: RunningBroker, *, asks: bool) -> None:
-    """Raises BenchFailed if it had no effect: the figures would be those of a broker with itself."""
+    """Raises BenchFailed if it had no effect: the figures would compare the broker with itself."""
     os.kill(served.broker_pid, signal.SIGUSR1 if asks else signal.SIGUSR2)
     for _ in range(100):
         if await refuses(served) is asks:
             return
         await asyncio.sleep(0.01)
-    raise BenchFailed("The broker could not be switched.")
+    raise BenchFailed("Authentication could not be switched.")
 
 
 async def refuses(served: RunningBroker) -> bool:
-    """Whether who does not say who they are."""
+    """Whether unauthenticated requests are refused."""
     async with connected(served, 1) as client:
         try:
             await client.call("GET", "/v1/topics/t")

@@ -1,7 +1,7 @@
-"""`serve` with a switch: SIGUSR1 and the broker asks who calls, SIGUSR2 and it does not.
+"""`serve` with a switch: SIGUSR1 enables authentication, SIGUSR2 disables it.
 
-Two processes that do the same differ by a tenth here, by where their memory happens to lie; what the questions cost is
-less than that.  One process that is asked both ways in turn differs from itself by nothing else.
+Two equal processes differ by a tenth here, depending on where their memory lies, which is more than authentication
+costs.  So one process is measured both ways, in turns.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ class Switched(Security):
 
 
 if __name__ == "__main__":
-    module.Security = Switched  # type: ignore[attr-defined]  # what a broker makes
+    module.Security = Switched  # type: ignore[attr-defined]  # the class that a broker creates
     app()

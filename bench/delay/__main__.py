@@ -1,8 +1,8 @@
-"""`python -m bench.delay`: measure deliver later, write the figures, show them.
+"""`python -m bench.delay`: measure delayed delivery, write the figures, show them.
 
 python -m bench.delay                 every bench, in under 10 minutes
 python -m bench.delay fire burst      these
-python -m bench.delay --scale 0.01    a hundredth of it all, to see that it works; nothing is written
+python -m bench.delay --scale 0.01    a hundredth of the size, as a check; nothing is written
 python -m bench.delay --markdown      measures nothing: the latest figures into RESULTS.md, and to stdout
 """
 
@@ -13,7 +13,7 @@ import sys
 from bench import command, figures, runner
 from bench.lab import Pace
 
-# Benches that share what was prepared are measured together, by the module with the name of the first.
+# Benches with a common preparation are measured together, by the module with the name of the first.
 GROUPS = (("schedule",), ("fire",), ("burst",), ("lateness",), ("index", "restart"))
 TIMEOUT_S = 420
 

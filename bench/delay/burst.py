@@ -1,8 +1,8 @@
 """What happens when a million records are due in the same millisecond?
 
-Each has an entry of its own, as if it had come alone.  They fire in chunks, in the order in which they were scheduled,
-and those who produce to another partition must not notice much: `seconds` until all are in the log, and the latency
-of the others until then.
+Each has its own entry, as if appended alone.  They are delivered in chunks, in the order in which they were scheduled,
+and producers to another partition should hardly notice: `seconds` until all are in the log, and the latency of the
+others until then.
 """
 
 from __future__ import annotations

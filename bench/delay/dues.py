@@ -1,9 +1,9 @@
-"""When the records of a bench are due, and the records themselves.
+"""Due times of a bench, and its records.
 
-far         an hour from now and up to one more, at random: nothing of it falls due while anything is measured
-evenly      so many in every second from a moment on, the next always later than the last or in the same ms
-scattered   over so many seconds from a moment on, at random: each its own, in no order
-at_once     all of them in the same ms
+far         in one to two hours, at random: no record is due during the measurement
+evenly      so many in every second from a given time on, never earlier than the one before
+scattered   over so many seconds from a given time on, at random, in no order
+at_once     all in the same ms
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEED = 8
 
 
 def now_ms() -> int:
-    """By the clock that Redis has too, for it is the same machine's."""
+    """This machine's clock, which Redis uses as well."""
     return time.time_ns() // 1_000_000
 
 

@@ -1,9 +1,9 @@
-"""How many records a second become visible in one partition, and what does it do to those who produce meanwhile?
+"""How many records a second become visible in one partition, and how does that affect other producers?
 
-500 000 records, due at random ms of five seconds, so that 100 000 fall due in every second.  Each has an entry of its
-own, and they were scheduled in no order of due time: what fires together comes from all buckets.  100 000 is twice what
-the goal asks for, so that firing is behind soon, and the rate is what it can do: records / seconds from the first due
-time until all are in the log.
+500 000 records, due at random ms of five seconds, so that 100 000 are due in every second.  Each has its own entry, and
+they were scheduled in random order: records that are due together come from all buckets.  100 000 is twice the goal, so
+that delivery soon falls behind and the rate is its maximum: records / seconds from the first due time until all are in
+the log.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """What does a waiting record cost in memory, and how long does a restart take with five million of them?
 
-    index    bytes_per_record        what sealed buckets need in Redis (their snapshots, their rows, the live bits), by
-                                     the records in them
-             open_bytes_per_record   of the sorted set of the open bucket, by the records in it; each partition has one,
+    index    bytes_per_record        memory of sealed buckets in Redis (snapshots, rows, live bitmaps), divided by their
+                                     records
+             open_bytes_per_record   of the sorted set of the open bucket, by its records; each partition has one,
                                      of 50 000 entries at most
-             total_bytes_per_record  all that Redis uses more than before, by all records: payload and index
+             total_bytes_per_record  growth of Redis's memory, divided by all records: payload and index
     restart  seconds                 from the launch of a broker process until a consumer has the first record that was
                                      due while no broker ran; Redis was running
-             seconds_with_redis      the same after kill -9 of broker and Redis, which has to read its file again
+             seconds_with_redis      the same after kill -9 of broker and Redis, which has to load its file
 
-Values of 90 to 110 bytes, each record with an entry of its own, due in an hour to two, at random; one partition.
+Values of 90 to 110 bytes, each record with its own entry, due in one to two hours, at random; one partition.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CASES = {"1M": 1_000_000, "5M": 5_000_000}
 BYTES_GOAL, RESTART_GOAL = 6, 2
 CASE = "5M"
 SOON_MS = 5_000
-READY_S_MAX = 180.0  # with a Redis that reads gigabytes
+READY_S_MAX = 180.0  # with a Redis that loads gigabytes
 FIRST_S_MAX_MS = 60_000
 
 
@@ -69,7 +69,7 @@ async def indexed(lab: Lab, load: Loader) -> None:
 
 
 async def usage(load: Loader, partition: Partition, keys: list[bytes]) -> int:
-    """Bytes, with every element counted."""
+    """In bytes, with every element counted."""
     ask = load.broker.store.command
     found = [await ask("MEMORY", "USAGE", key, "SAMPLES", 0, key=partition.keys.state) for key in keys]
     return sum(int(each or 0) for each in found)
@@ -84,7 +84,7 @@ async def used_memory(load: Loader) -> int:
 
 
 async def soon(load: Loader) -> int:
-    """One record more, the first that will be due; when."""
+    """Schedules one more record, which is due first; returns its due time."""
     made = await load.broker.records.produce(TOPIC, [NewRecord(None, b"first", deliver_after_ms=SOON_MS)])
     return made[0].scheduled[0].deliver_at_ms
 
@@ -110,7 +110,7 @@ async def restarted(lab: Lab, server: Server, due_ms: int) -> None:
 
 async def until(due_ms: int) -> None:
     if now_ms() > due_ms:
-        raise BenchFailed("The broker took so long to stop that it met the record it should not meet.")
+        raise BenchFailed("The broker stopped so late that it delivered the record meant for its successor.")
     await asyncio.sleep((due_ms - now_ms()) / 1000 + 0.1)
 
 

@@ -1,6 +1,6 @@
-"""Kafka's protocol by hand, for the reasons that bench/load.py has: ready-made requests, and answers hardly looked at.
+"""A minimal Kafka client, for the reasons of bench/load.py: prebuilt requests, and responses that are hardly parsed.
 
-A connection carries several requests at a time and is answered in their order, so correlation ids say nothing new.
+A connection has several requests in flight and gets responses in their order, so correlation ids are not checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIMEOUT_MS = 30_000
 
 
 class Arrival(NamedTuple):
-    """A frame without its length, and when its last byte was here: ms since 1970 by the wall clock."""
+    """A frame without its length, and the arrival of its last byte: ms since 1970 by the wall clock."""
 
     at_ms: float
     frame: memoryview
@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         while self._waiting:
-            failed = BenchFailed(f"The broker closed a Kafka connection before it had answered ({error}).")
+            failed = BenchFailed(f"The broker closed a Kafka connection before its response ({error}).")
             self._waiting.popleft()(failed)
 
     def close(self) -> None:
@@ -96,8 +96,8 @@ def produce(topic: str, batch: bytes, partition: int = 0) -> bytes:
 
 
 def fetch(topic: str, offset: int, wait_ms: int, partition: int = 0) -> bytes:
-    asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
-    topics = [FetchTopic(topic=topic, partitions=[asked])]
+    requested = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic=topic, partitions=[requested])]
     message = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=1 << 24, topics=topics)
     return _frame(FETCH, FETCH_VERSION, message)
 
@@ -107,7 +107,7 @@ def _frame(key: int, version: int, message: Any) -> bytes:
 
 
 def expect_produced(arrival: Arrival) -> None:
-    """Raises BenchFailed when it was refused."""
+    """Raises BenchFailed if it was refused."""
     _, answer = read_response(PRODUCE, PRODUCE_VERSION, arrival.frame)
     slot = answer.responses[0].partition_responses[0]
     if slot.error_code:
@@ -115,7 +115,7 @@ def expect_produced(arrival: Arrival) -> None:
 
 
 def fetched(arrival: Arrival) -> bytes:
-    """The batches of one partition."""
+    """Returns the batches of one partition."""
     _, answer = read_response(FETCH, FETCH_VERSION, arrival.frame)
     part = answer.responses[0].partitions[0]
     if part.error_code:
@@ -125,13 +125,13 @@ def fetched(arrival: Arrival) -> bytes:
 
 class Produced(NamedTuple):
     requests: int
-    seconds: float  # until the last answer
+    seconds: float  # until the last response
 
 
 async def produced(
     connections: Sequence[Connection], in_flight: int, frames: Iterator[bytes], seconds: float
 ) -> Produced:
-    """Closed loop: so many requests are on their way in each connection, for so long or until they run out."""
+    """Closed loop: this many requests in flight on each connection, for this time or until they run out."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     requests, left = 0, 0
     began_s = last_s = time.perf_counter()

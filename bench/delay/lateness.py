@@ -1,9 +1,9 @@
-"""How late does a record arrive, when 1 000 are due in every second of a minute?
+"""How late do records arrive if 1 000 are due in every second of a minute?
 
-60 000 records of 100 bytes, due at random ms, scheduled beforehand over Kafka.  A Kafka consumer reads one partition
-with long polls, and the arrival is the moment when the last byte of an answer is here, by this machine's clock, which
-is Redis's as well.  lateness = arrival - due time: the firing, the wake-up of the broker, the read and the way to the
-consumer.  `min_ms` below 0 would be a record that came early.
+60 000 records of 100 bytes, due at random ms, scheduled in advance over Kafka.  A Kafka consumer reads one partition
+with long polls; the arrival is the time of the last byte of a response, by this machine's clock, which is also that of
+Redis.  lateness = arrival - due time: delivery, wake-up of the broker, read, and transfer to the consumer.  A `min_ms`
+below 0 would be an early record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from redis_ledger.records.read import decode
 
 CASE, PER_S, SECONDS = "1000_per_s", 1_000, 60
 PER_BATCH, VALUE_BYTES = 1_000, 100
-AHEAD_MS = 6_000  # to schedule them all
+AHEAD_MS = 6_000  # for scheduling all of them
 WAIT_MS = 500
 LATE_S_MAX = 30.0
 GOALS = {"p50_ms": 5, "p99_ms": 50, "min_ms": 0}
@@ -39,7 +39,7 @@ async def measure(lab: Lab) -> None:
             begin_ms = now_ms() + AHEAD_MS
             await scheduled(producer, list(scattered(begin_ms, seconds, count)))
             if now_ms() > begin_ms - 1_000:
-                raise BenchFailed("Scheduling took so long that records were due before it was over.")
+                raise BenchFailed("Scheduling took so long that records were due before it ended.")
             cpu = Cpu(served.broker_pid, served.redis_pid)
             with without_gc():
                 cpu.start()
@@ -66,7 +66,7 @@ async def scheduled(producer: kafka.Connection, dues: Sequence[int]) -> None:
 
 
 async def consumed(consumer: kafka.Connection, count: int) -> list[kafka.Arrival]:
-    """Every answer with records, until so many have come."""
+    """Returns every response with records, until there are so many."""
     arrivals = []
     offset = 0
     while offset < count:
@@ -79,7 +79,7 @@ async def consumed(consumer: kafka.Connection, count: int) -> list[kafka.Arrival
 
 
 def lateness_ms(arrivals: Sequence[kafka.Arrival]) -> list[float]:
-    """Of every record: its value begins with its due time."""
+    """Lateness of every record: its value begins with its due time."""
     return [
         arrival.at_ms - int((record.value or b"")[:13])
         for arrival in arrivals

@@ -1,7 +1,7 @@
-"""Millions of scheduled records, by the shortest honest way: a broker in this process, and its partitions' `schedule`.
+"""Schedules millions of records quickly: a broker in this process, and its partitions' `schedule`.
 
-The doors are what `schedule` measures.  Here every record is a batch of its own, as a door makes it of a record that
-shares its due time with no other, and goes through the same script, the same buckets and the same upkeep.
+The bench `schedule` measures the ports.  Here every record is a batch of its own, as ports encode a record with a
+unique due time, and goes through the same script, buckets and maintenance.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.store import Store
 
 PER_CALL, CALLS = 1_000, 8
-VALUE_BYTES = (90, 110)  # 100 on average: a column of sizes that are all the same would cost an index nothing
-TRIED = 20_000  # records, to see how fast it goes
+VALUE_BYTES = (90, 110)  # 100 on average: equal sizes would cost an index nothing
+TRIED = 20_000  # records for estimating the rate
 SETTLED_S_MAX = 60.0
 TOPIC = "t"
 
@@ -36,12 +36,12 @@ class Loader:
         self._sizes = random.Random(SEED)
 
     async def create(self, topic: str, partitions: int) -> Partition:
-        """Its first partition."""
+        """Returns its first partition."""
         await self.broker.topics.create(topic, partitions)
         return await self.broker.catalog.partition(topic, 0)
 
     async def schedule(self, partition: Partition, dues: Iterable[int]) -> float:
-        """A record for each due time, in this order; seconds."""
+        """Schedules a record for each due time, in this order; returns the seconds."""
         following = iter(dues)
         under_way: set[asyncio.Future[Accepted]] = set()
         began_s = time.perf_counter()
@@ -62,7 +62,7 @@ class Loader:
         ]
 
     async def settled(self, partition: Partition) -> None:
-        """Until every bucket that is full is sealed."""
+        """Waits until every full bucket is sealed."""
         index, until_s = self.broker.delayed.trackers.get(partition).index, time.monotonic() + SETTLED_S_MAX
         full = self.broker.config.delayed_delivery_min_index_count_per_bucket
         while (state := await index.scripts.state()) is not None and (state.closing or state.open_entries >= full):
@@ -72,7 +72,7 @@ class Loader:
             await asyncio.sleep(0.05)
 
     async def seconds_for(self, count: int, scale: float) -> float:
-        """About how long loading so many takes on this machine now."""
+        """Estimates how long loading so many takes on this machine now."""
         tried = max(1, int(TRIED * scale))
         partition = await self.create("tried", 1)
         return await self.schedule(partition, far(tried)) * count / tried
@@ -80,7 +80,7 @@ class Loader:
 
 @asynccontextmanager
 async def loader(server: Server, scale: float) -> AsyncIterator[Loader]:
-    """scale: of the bench; fewer records make smaller buckets, so that some are sealed."""
+    """scale: of the bench; fewer records use smaller buckets, so that some are sealed."""
     full = int(Config().delayed_delivery_min_index_count_per_bucket * scale)
     store = await Store.open(server.url)
     try:

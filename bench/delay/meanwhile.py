@@ -1,11 +1,11 @@
-"""Records fall due in one partition while somebody produces to another one of the same topic.
+"""Records fall due in one partition while a producer writes to another one of the same topic.
 
-    load   a broker in this process schedules, seals what is full, and leaves
-    serve  a broker process takes over, with nothing but what Redis holds
-    due    from here on: firing in partition 0, and 10 records of 100 bytes over REST into partition 1, 250 times a
-           second in an open loop, until all that was scheduled is in the log
+    load   a broker in this process schedules, seals full buckets, and stops
+    serve  a broker process takes over from the data in Redis
+    due    from here on: delivery in partition 0, and 10 records of 100 bytes over REST into partition 1, 250 times a
+           second in an open loop, until all scheduled records are in the log
 
-`seconds` counts from the first due time.  A latency counts from the moment its request was due.
+`seconds` counts from the first due time.  Latency counts from the due time of a request.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from redis_ledger.store.store import Store
 
 CONNECTIONS, PER_S = 8, 250
 OTHER = request("POST", f"/v1/topics/{TOPIC}/records", {"partition": 1, "records": [{"text": "x" * 100}] * 10})
-START_S, SLACK = 5.0, 2.0  # for a broker to start, and how much longer than expected loading may take
-WARM_UP_S = 2.0  # of which one second is the warm-up's
+START_S, SLACK = 5.0, 2.0  # for a broker to start, and tolerance for the loading time
+WARM_UP_S = 2.0  # the warm-up takes one second of it
 POLL_S = 0.005
 FIRED_S_MAX = 120.0
 
@@ -44,7 +44,7 @@ async def fired(pace: Pace, count: int, dues: Callable[[int], Iterable[int]]) ->
         try:
             async with broker("process", home=server.home) as served:
                 if begin_ms - now_ms() < WARM_UP_S * 1000:
-                    raise BenchFailed("Loading took longer than it had promised, and records are due already.")
+                    raise BenchFailed("Loading took longer than estimated, and records are due already.")
                 await until(begin_ms - WARM_UP_S * 1000)  # a connection that is idle for long would be closed
                 async with connected(served, CONNECTIONS) as client:
                     await client.paced([OTHER] * PER_S, PER_S)
@@ -71,7 +71,7 @@ async def until(at_ms: float) -> None:
 
 
 async def all_logged(store: Store, keys: PartitionKeys, count: int) -> float:
-    """When the log had so many records: ms since 1970."""
+    """Waits until the log has so many records; returns the time in ms since 1970."""
     until_s = time.monotonic() + FIRED_S_MAX
     while (found := int(await store.command("HGET", keys.state, "next", key=keys.state))) < count:
         if time.monotonic() > until_s:

@@ -1,14 +1,14 @@
 """How many records can be scheduled in a second through one broker process?
 
     http               POST /v1/topics/t/records   {"records": [1 000 × {"text": 100 bytes, "deliver_at": ...}]}
-    kafka              Produce, batches of 1 000 records of 100 bytes, each with a header deliver-at of its own
-    kafka_same_delay   the same with deliver-after: 3600000, so that a batch waits in one piece
-    ..._one_partition  the same into one partition instead of four (informational): one call at a time is on its way
-                       to Redis for a partition, and then broker and Redis cannot work at the same time as often
+    kafka              Produce, batches of 1 000 records of 100 bytes, each with its own header deliver-at
+    kafka_same_delay   the same with deliver-after: 3600000, so that a batch is one index entry
+    ..._one_partition  the same into one partition instead of four (informational): a partition has one call to Redis in
+                       flight, so broker and Redis work less in parallel
 
-A record of `http` and `kafka` is due in an hour to two, at random, so that nearly every one gets an entry of its own in
-the index; full buckets are sealed meanwhile.  HTTP has 8 connections with one request each on its way, Kafka 4 with 5,
-the number a producer has by default; its batches are made beforehand, and not numbered (no idempotence).
+A record of `http` and `kafka` is due in one to two hours, at random, so that nearly every one gets its own index entry;
+full buckets are sealed during the run.  HTTP has 8 connections with one request in flight each, Kafka 4 with 5, the
+default of a producer; its batches are prepared in advance, without idempotence.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from bench.processes import DURABILITIES, Cpu, Durability, broker
 from redis_ledger.records.build import Headers, encode
 
 RECORDS, VALUE = 1_000, "x" * 100
-POOL = 200  # requests made beforehand; then they come again
+POOL = 200  # requests prepared in advance, which are repeated
 HTTP_CONNECTIONS = 8
 KAFKA_CONNECTIONS, IN_FLIGHT = 4, 5
 METRIC = "records_per_s"
-Run = Callable[[float], Awaitable[tuple[int, float]]]  # for so long: requests answered, and the seconds they took
+Run = Callable[
+    [float], Awaitable[tuple[int, float]]
+]  # seconds to run → requests with a response, and the seconds they took
 GOALS = {"http": 50_000, "kafka": 150_000, "kafka_same_delay": 150_000}
 PARTITIONS = 4
 

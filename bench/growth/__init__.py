@@ -1,5 +1,5 @@
-"""What the cost grows with: one module per question, its answer discussed in its docstring.
+"""What does the cost grow with?  One module per question; its docstring explains the result.
 
-bench/growth/__main__.py  the command line            bench/growth/counts.py    what Redis has done, by its own counts
+bench/growth/__main__.py  the command line            bench/growth/counts.py    commands and CPU of Redis
 bench/growth/sessions.py  fetch sessions of Kafka     everything else           a question
 """

@@ -2,7 +2,7 @@
 
 python -m bench.growth                  every bench, in under 10 minutes
 python -m bench.growth workers          these
-python -m bench.growth --scale 0.1      a tenth of it all, to see that it works; nothing is written
+python -m bench.growth --scale 0.1      a tenth of the size, as a check; nothing is written
 python -m bench.growth --markdown       measures nothing: the latest figures into RESULTS.md, and to stdout
 """
 

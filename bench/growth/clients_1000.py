@@ -1,9 +1,9 @@
-"""What does a broker keep and do for a thousand Kafka consumers that wait?
+"""What do a thousand waiting Kafka consumers cost a broker?
 
-    idle    1 000 connections, each with a partition of its own, in long polls of 500 ms
+    idle    1 000 connections, each with its own partition, in long polls of 500 ms
 
-`kb_per_client` is what the broker's memory grows by for one of them, `broker_cpu_percent` what all of them together use
-of a core, `redis_commands_per_s` what they cost Redis.
+`kb_per_client` is the growth of the broker's memory for each, `broker_cpu_percent` the part of a core that they use
+together, `redis_commands_per_s` their cost in Redis.
 """
 
 from __future__ import annotations

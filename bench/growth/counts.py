@@ -1,7 +1,7 @@
-"""What a Redis has done in a stretch of time, by its own counts and the CPU of its process.
+"""Commands and CPU of a Redis over a period of time.
 
-calls    commands, those that scripts call included (INFO commandstats); our own questions are left out
-cpu_s    of the whole process: reading and writing sockets and the append-only file are in it
+calls    commands, including those of scripts (INFO commandstats), without those of this module
+cpu_s    of the whole process, including I/O on sockets and the append-only file
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Spent(NamedTuple):
 
 
 class Counts:
-    """Of the Redis that is embedded with the data in `home`."""
+    """Counts of the Redis that is embedded with the data in `home`."""
 
     def __init__(self, home: Path, redis_pid: int) -> None:
         self._client = Redis.from_url(EmbeddedServer(home / "data", "process", {}).url, protocol=2)
@@ -55,7 +55,7 @@ class Counts:
         return Spent(seconds, used_s, sum(grown.values()), grown)
 
     async def over(self, seconds: float) -> Spent:
-        """What is spent in the next `seconds`."""
+        """Measures the next `seconds`."""
         await self.start()
         await asyncio.sleep(seconds)
         return await self.stop()
@@ -66,9 +66,9 @@ class Counts:
     def _cpu(self) -> float:
         used = cpu_s(self._pid)
         if used is None:
-            raise BenchFailed("This machine does not tell the CPU time of a process.")
+            raise BenchFailed("The CPU time of a process is not available on this machine.")
         return used
 
     async def _commands(self) -> dict[str, int]:
-        told = await self._client.info("commandstats")
-        return {name.removeprefix("cmdstat_"): row["calls"] for name, row in told.items() if name not in OURS}
+        stats = await self._client.info("commandstats")
+        return {name.removeprefix("cmdstat_"): row["calls"] for name, row in stats.items() if name not in OURS}

@@ -1,10 +1,10 @@
-"""How long are records refused when Redis has reached its maxmemory?
+"""How long are records refused after Redis has reached its maxmemory?
 
-    setting_lowered    a topic keeps everything until Redis is full; then somebody lowers its retention_bytes
-    limit_set          retention_bytes was set from the start, and a producer sends as fast as it can
-    records_deleted    a topic keeps everything until Redis is full; then somebody deletes its records
+    setting_lowered    a topic without retention fills Redis; then its retention_bytes is lowered
+    limit_set          retention_bytes is set from the start, and a producer sends as fast as it can
+    records_deleted    a topic without retention fills Redis; then its records are deleted
 
-`seconds_to_recover` is the longest time from a record that was refused to the next one that was taken.
+`seconds_to_recover` is the longest time from a refused record to the next accepted one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from redis_ledger.store.store import Store
 GOAL_S = 10
 MAXMEMORY, KEPT = 40_000_000, 5_000_000
 RECORDS, RECORD_BYTES = 100, 1_000
-AGAIN_S = 0.05  # a producer that was refused waits so long
+AGAIN_S = 0.05  # a refused producer waits so long
 
 
 async def measure(lab: Lab) -> None:
@@ -46,7 +46,7 @@ async def measure(lab: Lab) -> None:
 async def one(
     url: str, settings: dict[str, int | None], relieve: Callable[[Broker], Awaitable[Any]] | None, most: int
 ) -> float:
-    """The longest stretch of refusals in s, while `most` bytes are offered or until records are taken again."""
+    """Returns the longest time of refusals in s, while `most` bytes are sent or until records are accepted again."""
     config = Config(prefix="full")
     store = await Store.open(url, prefix=config.prefix)
     broker = await Broker.open(store, config)
@@ -79,7 +79,7 @@ async def _do(work: Awaitable[Any]) -> None:
 
 
 async def append(partition: Partition) -> bool:
-    """Whether it was taken."""
+    """Returns whether the record was accepted."""
     value = os.urandom(RECORD_BYTES)
     try:
         await partition.append(AppendRequest(encode([(None, value, (), 0)] * RECORDS), RECORDS, 0))

@@ -1,4 +1,4 @@
-"""The largest inputs of lua/cursor/ and of txn/end that the API takes."""
+"""The largest inputs of lua/cursor/ and of txn/end that the API accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMEOUT_MS = 600_000
 
 
 async def filled(broker: Broker, batches: int, topic: str = "t") -> Partition:
-    """A partition of a new topic with so many batches of one record."""
+    """Returns a partition of a new topic with so many batches of one record."""
     await broker.topics.create(topic, 1)
     partition = await broker.catalog.partition(topic, 0)
     for _ in range(0, batches, 2_000):
@@ -39,7 +39,7 @@ async def received(broker: Broker, count: int, name: str = "s", consumer: str = 
 
 
 async def single_acks(broker: Broker) -> None:
-    """Every other message, in requests of the largest size: each offset is a range of its own."""
+    """Every other message, in requests of the largest size: each offset is its own range."""
     partition = await filled(broker, 2 * REQUEST)
     await broker.subscriptions.create("t", "s", "shared")
     ids = await received(broker, 2 * REQUEST)
@@ -49,7 +49,7 @@ async def single_acks(broker: Broker) -> None:
 
 
 async def exclusive(broker: Broker) -> None:
-    """Many leases, another owner, a cumulative acknowledgement over them, then a seek back and the end of it all."""
+    """Many leases, another owner, a cumulative acknowledgement over them, then a seek back and the deletion."""
     partition = await filled(broker, 2 * REQUEST)
     await broker.subscriptions.create("t", "s", "exclusive")
     ids = await received(broker, 2 * REQUEST)
@@ -98,7 +98,7 @@ async def held_and_aborted(broker: Broker) -> None:
 
 
 async def held_and_trimmed(broker: Broker) -> None:
-    """Retention passes leases, acknowledgements and what a transaction holds."""
+    """Retention passes leases, acknowledgements and pending acknowledgements."""
     partition = await filled(broker, 2 * REQUEST)
     await broker.subscriptions.create("t", "s", "shared")
     ids = await received(broker, 2 * REQUEST)
@@ -112,7 +112,7 @@ async def held_and_trimmed(broker: Broker) -> None:
 
 
 async def held_by_many(broker: Broker) -> None:
-    """Thousands of transactions hold one message each, and end one after another; then some hold one together."""
+    """Thousands of transactions hold one message each and end one by one; then some hold one together."""
     await filled(broker, REQUEST)
     await broker.subscriptions.create("t", "s", "shared")
     ids = await received(broker, 6_000)
@@ -140,7 +140,7 @@ async def held_cumulatively(broker: Broker) -> None:
 
 
 async def aborted(broker: Broker) -> None:
-    """Aborts behind one old transaction, and a subscription that reads over them after its end."""
+    """Aborts after one old transaction, and a subscription that reads over them after its end."""
     partition = await filled(broker, 1)
     old = (await broker.transactions.begin(TIMEOUT_MS)).id
     await broker.records.produce("t", [NewRecord(None, b"v")], transaction=old)
@@ -158,7 +158,7 @@ async def aborted(broker: Broker) -> None:
 
 
 async def group_offsets(broker: Broker) -> None:
-    """Commits of a group, in transactions too: many of them pending at once."""
+    """Commits of a group, also in transactions: many are pending at once."""
     await filled(broker, 1)
     entry = OffsetEntry("t", 0, 1, -1, "m" * 4_096)
     await broker.offsets.commit("g", [entry], fence=-1)

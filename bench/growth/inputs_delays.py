@@ -1,4 +1,4 @@
-"""The largest inputs of lua/delay/ and of ledger/schedule that the API takes."""
+"""The largest inputs of lua/delay/ and of ledger/schedule that the API accepts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from redis_ledger.broker.types import Appended, NewRecord
 from redis_ledger.ids import ScheduledId
 
 LATER_MS = 3_600_000
-HELD = 5_000  # records of open transactions beside which everything can be cleared
+HELD = 5_000  # records of open transactions, which are kept while all others are deleted
 
 
 def due(broker: Broker, count: int, after_ms: int = LATER_MS) -> list[NewRecord]:
-    """Records that are due one after another."""
+    """Returns records that are due one after another."""
     at = broker.delayed.now_ms() + after_ms
     return [NewRecord(None, b"v" * 20, deliver_at_ms=at + n) for n in range(count)]
 
@@ -24,7 +24,7 @@ def ids(appended: list[Appended]) -> list[ScheduledId]:
 
 
 async def cancelled(broker: Broker) -> None:
-    """Requests of the largest size that schedule, several at once; records of them cancelled and moved."""
+    """Requests of the largest size that schedule, several at once; then cancels and moves their records."""
     await broker.topics.create("t", 1)
     produce = broker.records.produce
     found = await asyncio.gather(*(produce("t", due(broker, REQUEST)) for _ in range(4)))
@@ -55,7 +55,7 @@ async def aborted_later(broker: Broker) -> None:
 
 
 async def cleared(broker: Broker) -> None:
-    """Everything goes, but what open transactions hold."""
+    """Deletes all records, except those of open transactions."""
     await broker.topics.create("t", 1)
     for _ in range(2):
         await broker.records.produce("t", due(broker, REQUEST))
@@ -65,7 +65,7 @@ async def cleared(broker: Broker) -> None:
 
 
 async def buckets(broker: Broker) -> None:
-    """Sealed, loaded segment by segment, made again from their ledgers, put back, merged, and swept."""
+    """Seals, loads by segment, rebuilds from ledgers, unloads, merges and sweeps buckets."""
     await broker.topics.create("t", 1)
     index = broker.delayed.trackers.get(await broker.catalog.partition("t", 0)).index
     for _ in range(3):
@@ -84,7 +84,7 @@ async def buckets(broker: Broker) -> None:
 
 
 async def fired(broker: Broker) -> None:
-    """A backlog falls due at once; some of it repeats."""
+    """A backlog falls due at once; some records recur."""
     config = broker.config
     await broker.topics.create("t", 1)
     partition = await broker.catalog.partition("t", 0)

@@ -1,4 +1,4 @@
-"""The largest inputs of lua/ledger/, lua/offload/, lua/group/ and lua/broker/ that the API takes."""
+"""The largest inputs of lua/ledger/, lua/offload/, lua/group/ and lua/broker/ that the API accepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUBSCRIPTIONS = 500
 
 
 async def appends(broker: Broker) -> None:
-    """Many at once; then what calls that were cut off have left behind, healed by the next append; a full retention."""
+    """Many at once; then the remains of interrupted calls, repaired by the next append; full retention."""
     partition = await filled(broker, 10_000)
     k, command = partition.keys, broker.store.command
     for _ in range(16 * 32):
@@ -61,7 +61,7 @@ async def cut(broker: Broker) -> None:
 
 
 async def silent_producers(broker: Broker) -> None:
-    """And tombstones that are due."""
+    """And expired tombstones."""
     partition = await filled(broker, 1)
     k, command = partition.keys, broker.store.command
     rows = [each for pid in range(5_000) for each in (pid, "0 1 0:0:0")]
@@ -72,7 +72,7 @@ async def silent_producers(broker: Broker) -> None:
 
 
 async def segments(broker: Broker) -> None:
-    """As many segments as a partition may be offloaded to at once."""
+    """The maximum number of segments that a partition can be offloaded to at once."""
     partition = await filled(broker, SEGMENTS)
     calls = OffloadScripts(broker.store, partition.keys, "t", partition.topic_id)
     found = [_segment(n, n + 1) for n in range(SEGMENTS)]
@@ -107,7 +107,7 @@ async def members(broker: Broker) -> None:
 
 
 async def brokers(broker: Broker) -> None:
-    """Many brokers that live, and rows of a table that all of them keep."""
+    """Many live brokers, and rows of a table that all of them keep."""
     k, command = CatalogKeys(broker.store.prefix), broker.store.command
     for n in range(BROKERS):
         facts = f'{{"node":{n + 10},"http":"http://10.0.0.{n}:8080","kafka":"10.0.0.{n}:9092","listeners":{{}}}}'

@@ -1,4 +1,4 @@
-"""The largest inputs of lua/txn/ that the API takes."""
+"""The largest inputs of lua/txn/ that the API accepts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, CommitNumber
 from redis_ledger.txn.coordinator import OPEN, Participant
 
-WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond what is sensible
+WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond practical use
 TOGETHER = 64  # operations in one call
 TIMEOUT_MS = 600_000
 TOPIC_ID = "0" * 32
-NOT_BEFORE_MS = 4_000_000_000_000  # all that goes by time is gone by then
+NOT_BEFORE_MS = 4_000_000_000_000  # all deadlines have passed by then
 
 
 def partitions(count: int, first: int = 0) -> list[Participant]:
@@ -31,7 +31,7 @@ async def one_wide_transaction(broker: Broker) -> None:
 
 
 async def many_wide_transactions(broker: Broker) -> None:
-    """As many as one call carries, each with as many participants as a topic can have partitions."""
+    """As many as fit into one call, each with as many participants as a topic can have partitions."""
     coordinators = broker.coordinators
     some = [(await coordinators.begin(TIMEOUT_MS))[0] for _ in range(TOGETHER)]
     await asyncio.gather(*(coordinators.add(txn, partitions(1_000)) for txn in some))
@@ -41,7 +41,7 @@ async def many_wide_transactions(broker: Broker) -> None:
 
 
 async def one_participant_at_a_time(broker: Broker) -> None:
-    """As a Kafka client adds them: each has a log record of its own."""
+    """One by one, as a Kafka client adds them: each has its own log record."""
     coordinators = broker.coordinators
     txn, _ = await coordinators.begin(TIMEOUT_MS)
     for number in range(3_000):
@@ -60,7 +60,7 @@ async def a_wide_identity(broker: Broker) -> None:
 
 
 async def committed_together(broker: Broker) -> None:
-    """As many transactions as may be committed in one step."""
+    """As many transactions as can be committed in one step."""
     coordinators, together = broker.coordinators, broker.transactions.together
     at = together.coordinator("nightly")
     begun = await asyncio.gather(
@@ -73,7 +73,7 @@ async def committed_together(broker: Broker) -> None:
 
 
 async def full_outcomes(broker: Broker) -> None:
-    """A coordinator that remembers many ended transactions."""
+    """A coordinator with the outcomes of many ended transactions."""
     coordinators = broker.coordinators
     await broker.store.call(OPEN, next(iter(coordinators)).keys.all(), (1,))
     for _ in range(20):

@@ -1,17 +1,17 @@
-"""What does Redis keep of each kind of thing, and what stays of what is over?
+"""What does Redis keep for each kind of object, and what is left after it ends?
 
     remembered_transaction   a committed transaction of one record: all but the record, while its outcome is kept
-    finished_transaction     the same when that time is over: what more transactions have left than fewer (slope)
+    finished_transaction     the same after that time: memory left by more transactions minus fewer (slope)
     keyed_transaction        as remembered, begun under the nonce of an Idempotency-Key, and the key itself
     open_transaction         begun, and one record written
     sdk_key, keyed_produce   an Idempotency-Key of a begin; one of a produce with the row of its producer id
-    producer_id, group_offset, subscription      of each partition
-    delayed_record, batch_of_one_record          with a value of 100 bytes, which is in them
-    topic, partition         without anything in them
+    producer_id, group_offset, subscription      for each partition
+    delayed_record, batch_of_one_record          including a value of 100 bytes
+    topic, partition         empty ones
 
-A hash that was large keeps room of its table: Redis makes tables smaller with a delete, in steps that lookups pay for.
-That room is bounded by the table's largest size and does not grow with the number of transactions.  So before it is
-measured what stays, the tables are brought to the size of what they hold.
+A hash that was large keeps part of its table: Redis shrinks tables on a delete, in steps that lookups execute.  That
+memory is bounded by the table's largest size and does not grow with the number of transactions.  So tables are shrunk
+before the remaining memory is measured.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from redis_ledger.cursor import group_offsets
 from redis_ledger.store.store import Store
 
 THINGS, AT_ONCE = 5_000, 100
-TIMES_MORE = 3  # transactions of the longer run
+TIMES_MORE = 3  # factor of the longer run
 KEPT_MS = 5_000
 KEY_BYTES = 36  # of each key in the table of all keys: its entry, and a slot and a half
-GOAL_BYTES = 0  # whole bytes: less than half a byte is the length of numbers
+GOAL_BYTES = 0  # whole bytes: less than half a byte comes from the length of numbers
 BEGUN = b'{"id":"0-3819980355200","status":"open","timeout_ms":60000,"started_ms":1763720931000,"deadline_ms":1}'
 FIT = """
 local set, remove, look = "HSET", "HDEL", "HEXISTS"
@@ -42,7 +42,7 @@ for _ = 1, 4 do
   if kind == "zset" then redis.call(set, KEYS[1], 0, "?") else redis.call(set, KEYS[1], "?", "") end
   redis.call(remove, KEYS[1], "?")
   for _ = 1, 10000 do redis.call(look, KEYS[1], "?") end
-end"""  # a delete makes a table smaller when it is nearly empty, and each lookup moves a bucket into the smaller one
+end"""  # a delete shrinks a nearly empty table, and each lookup moves a bucket to the smaller one
 Act = Callable[[int], Awaitable[object]]
 
 
@@ -69,7 +69,7 @@ async def of_transactions(lab: Lab, broker: Broker, count: int) -> None:
     old = await broker.transactions.begin(timeout_ms=600_000)
     before = await forgotten(broker, count)
     await each(count, lambda n: committed(broker))
-    await asyncio.sleep(0.1)  # completions leave a moment after the answers
+    await asyncio.sleep(0.1)  # completions are sent a moment after the responses
     lab.note("remembered_transaction", "bytes", (await remembered(broker) - before) / count, "bytes", "process")
     fewer = await forgotten(broker, 0)
     more = await forgotten(broker, TIMES_MORE * count)
@@ -101,7 +101,7 @@ async def committed(broker: Broker, nonce: str = "") -> None:
 
 
 async def forgotten(broker: Broker, count: int) -> int:
-    """Commits so many, lets their time go by, and brings the tables to the size of what they hold: bytes of that."""
+    """Commits so many, expires their outcomes, and shrinks the tables; returns the bytes that are left."""
     await each(count, lambda n: committed(broker))
     await asyncio.sleep(2 * KEPT_MS / 1000)
     await broker.maintenance.forget_ended()
@@ -112,7 +112,7 @@ async def forgotten(broker: Broker, count: int) -> int:
 
 
 async def remembered(broker: Broker) -> int:
-    """Bytes of what is remembered of transactions; the log and its records are none of it."""
+    """Returns the bytes of ended transactions, without the log and its records."""
     names, command = await keys_of_transactions(broker), broker.store.command
     sizes = await asyncio.gather(*(command("MEMORY", "USAGE", name, "SAMPLES", 0, key=name) for name in names))
     return sum(int(size or 0) for size in sizes)
@@ -184,7 +184,7 @@ async def each(count: int, act: Act) -> list[Any]:
 
 
 async def used(broker: Broker) -> int:
-    """Bytes of Redis, with the table of all keys at its mean size: it doubles at once, whatever a key of it takes."""
+    """Returns the bytes of Redis, with the table of all keys at its mean size, since it doubles at once."""
     rows, stats, keys = await asyncio.gather(
         *(broker.store.command(*each) for each in (("INFO", "memory"), ("MEMORY", "STATS"), ("DBSIZE",)))
     )

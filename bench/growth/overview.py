@@ -1,9 +1,9 @@
-"""What does a look at the console's overview cost Redis when there are many subscriptions?
+"""What does the console's overview cost Redis if there are many subscriptions?
 
     500    subscriptions with a backlog: 50 on each of ten topics of one partition with 10 000 records in batches of ten
 
-`redis_ms` is the CPU of Redis for one look; a look is good for two seconds, so that is what a console that somebody
-watches costs at most every two seconds.  `seconds` is how long the visitor waits.
+`redis_ms` is the CPU of Redis for one view; a view is cached for two seconds, so an open console costs at most this
+every two seconds.  `seconds` is the response time.
 """
 
 from __future__ import annotations
@@ -46,5 +46,7 @@ async def measure(lab: Lab) -> None:
                 waited_s.append(time.perf_counter() - began_s)
                 spent_ms.append(1000 * (await counts.stop()).cpu_s)
             await counts.close()
-    lab.note(CASE, "redis_ms", statistics.median(spent_ms[1:]), "ms", "process", GOAL)  # the first makes templates
+    lab.note(
+        CASE, "redis_ms", statistics.median(spent_ms[1:]), "ms", "process", GOAL
+    )  # the first one compiles templates
     lab.note(CASE, "seconds", statistics.median(waited_s[1:]), "s", "process")

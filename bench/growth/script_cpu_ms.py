@@ -1,12 +1,12 @@
-"""How long can one script hold up Redis?
+"""How long can one script block Redis?
 
-    largest input that the API takes ─▶ the product's own calls ─▶ SLOWLOG of Redis ─▶ the longest run of each script
+    largest input that the API accepts ─▶ the product's own calls ─▶ SLOWLOG of Redis ─▶ the longest run of each script
 
-Redis does one thing at a time: while a script runs, every other client of the node waits.  So no script may run for
-more than GOAL_MS, however much a caller sends or has stored.  Each case in `INPUTS` brings scripts to their largest
-input by the broker's own code; a script of lua/ that no case has called fails the bench.  The time is what Redis itself
-measures for the call.  Where the machine allows it, Redis runs before all other processes; elsewhere the time includes
-what others took.  So a case above the goal is done again, ATTEMPTS times in all, and the least counts.
+Redis is single-threaded: while a script runs, all other clients of the node wait.  So no script may run for more than
+GOAL_MS, however much a client sends or has stored.  Each case in `INPUTS` brings scripts to their largest input through
+the broker's own code; a script of lua/ without a case fails the bench.  The time is that which Redis measures for the
+call.  Where the machine permits, Redis has priority over all other processes; elsewhere the time includes theirs.  So a
+case above the goal is repeated, ATTEMPTS times in total, and the least counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def measure(lab: Lab) -> None:
 
 
 def undisturbed(pid: int) -> None:
-    """Where the machine allows it, no other process takes Redis's core while a script runs."""
+    """Gives Redis priority, where the machine permits, so that no other process takes its core while a script runs."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
 
@@ -73,7 +73,7 @@ async def all_of(url: str, only: str = "") -> dict[str, float]:
 
 
 async def one(url: str, case: Callable[[Broker], Awaitable[None]], prefix: str) -> dict[str, float]:
-    """The longest run of each script that one case calls, in ms."""
+    """Returns the longest run of each script of one case, in ms."""
     async with opened(url, prefix) as broker:
         command = broker.store.command
         await command("CONFIG", "SET", "slowlog-max-len", 1_000_000)
@@ -95,7 +95,7 @@ async def one(url: str, case: Callable[[Broker], Awaitable[None]], prefix: str) 
 
 @asynccontextmanager
 async def opened(url: str, prefix: str) -> AsyncIterator[Broker]:
-    """A broker without deadlines that would pass while a case prepares its input."""
+    """A broker whose deadlines do not pass while a case prepares its input."""
     settings: dict[str, Any] = {"coordinators": 1, "ack_timeout_ms": 3_600_000, "consumer_session_ms": 600_000}
     config = Config(prefix=prefix, redis_timeout_ms=60_000, **settings)
     store = await Store.open(url, prefix=prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms)

@@ -1,4 +1,5 @@
-"""A fetch session of a Kafka consumer (KIP-227): its first request names all partitions, the next ones what changed."""
+"""A fetch session of a Kafka consumer (KIP-227): the first request names all partitions, later ones the changed
+ones."""
 
 from __future__ import annotations
 
@@ -9,27 +10,27 @@ from bench.processes import BenchFailed
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tests.support.kafka_codec import read_response, request
 
-PARTITION_BYTES_MAX, BYTES_MAX = 1 << 20, 50 << 20  # as Kafka's consumers ask
+PARTITION_BYTES_MAX, BYTES_MAX = 1 << 20, 50 << 20  # the defaults of Kafka's consumers
 READ_COMMITTED = 1
 
 
 class Session:
-    """Of one topic.  wait_ms: how long an answer may take while there is nothing."""
+    """A session over one topic.  wait_ms: how long a response may wait for records."""
 
     def __init__(self, connection: Connection, topic: str, wait_ms: int) -> None:
         self._connection, self._topic, self._wait_ms = connection, topic, wait_ms
         self._id = self._epoch = 0
 
-    async def fetch(self, moved: Mapping[int, int]) -> dict[int, bytes]:
-        """What the partitions of the session have.  moved: partition → offset to read on at, of those that are new or
-        have got somewhere."""
-        asked = [
+    async def fetch(self, changed: Mapping[int, int]) -> dict[int, bytes]:
+        """Returns the records of the session's partitions.  changed: partition → next offset, for partitions that are
+        new or have advanced."""
+        parts = [
             FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=PARTITION_BYTES_MAX)
-            for number, offset in moved.items()
+            for number, offset in changed.items()
         ]
         message = FetchRequest(
             max_wait_ms=self._wait_ms, min_bytes=1, max_bytes=BYTES_MAX, isolation_level=READ_COMMITTED,
-            session_id=self._id, session_epoch=self._epoch, topics=[FetchTopic(topic=self._topic, partitions=asked)],
+            session_id=self._id, session_epoch=self._epoch, topics=[FetchTopic(topic=self._topic, partitions=parts)],
         )  # fmt: skip
         arrival = await self._connection.ask(b"".join(request(FETCH, FETCH_VERSION, 0, "bench", message)))
         _, answer = read_response(FETCH, FETCH_VERSION, arrival.frame)
@@ -43,7 +44,7 @@ class Session:
 
 
 def following(records: bytes) -> int:
-    """The offset behind the last whole batch."""
+    """Returns the offset after the last complete batch."""
     at, offset = 0, -1
     while at + 61 <= len(records):
         size = 12 + int.from_bytes(records[at + 8 : at + 12], "big")
@@ -52,5 +53,5 @@ def following(records: bytes) -> int:
         base, delta = records[at : at + 8], records[at + 23 : at + 27]
         offset = int.from_bytes(base, "big") + int.from_bytes(delta, "big") + 1
         at += size
-    assert offset >= 0, "there was a batch"
+    assert offset >= 0, "there is a batch"
     return offset

@@ -2,8 +2,8 @@
 
     3x3000    brokers x partitions; each partition has a record; there are no clients
 
-`commands_per_s` counts what all brokers together ask of Redis: looks for what is to be trimmed, sealed or ended,
-heartbeats, and the list of topics.
+`commands_per_s` counts the commands of all brokers together: searches for ledgers to trim or seal and transactions to
+end, heartbeats, and the list of topics.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from bench.processes import broker, folder
 
 BROKERS, TOPICS, PARTITIONS = 3, 3, 1_000
 CASE, GOAL = "3x3000", 300
-# After the last append, the first round of each job looks at every partition once.  Those looks are a cost of the
-# appends and not of being idle, so the measurement starts after them.  It lasts for a round of the leaders' retention.
+# After the last append, the first round of each job checks every partition once.  That is a cost of the appends and
+# not of being idle, so the measurement starts after it.  It lasts for a round of the leaders' retention.
 SETTLE_S, MEASURED_S = 75.0, 125.0
 
 

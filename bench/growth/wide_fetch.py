@@ -1,10 +1,10 @@
-"""What does a Kafka consumer of many partitions get when one of them is behind, and what does it cost while none is?
+"""How fast does a Kafka consumer of many partitions catch up on one of them, and what does it cost when idle?
 
     10, 100, 1000    partitions in one fetch session; one has 20 MB of batches of ten records of 1 000 bytes
 
-`mb_per_s` is how fast it catches up, `min_share` the part of that which a consumer of 1000 has of what a consumer of 10
-has.  `idle_commands_per_s` counts what Redis does while the consumer has everything and polls every 500 ms, beyond what
-it does without the consumer.
+`mb_per_s` is the rate of catching up, `min_share` the rate of a consumer of 1000 divided by that of a consumer of 10.
+`idle_commands_per_s` counts commands of Redis while the consumer has everything and polls every 500 ms, minus those
+without the consumer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORDS, RECORD_BYTES, PER_BATCH = 20_000, 1_000, 10
 WAIT_MS = 500
 GIVE_UP_S = 30.0
 IDLE_S, IDLE_GOAL = 10.0, 50
-SETTLE_S = 40.0  # until the broker has looked once through the partitions that were made
+SETTLE_S = 40.0  # until the broker has checked the new partitions once
 SHARE_GOAL = 0.5
 
 
@@ -61,7 +61,7 @@ async def measure(lab: Lab) -> None:
 
 
 async def fill(client: Client, topic: str, partitions: int, records: int) -> int:
-    """How many bytes partition 0 has now."""
+    """Returns the bytes of partition 0."""
     await client.call("POST", "/v1/topics", {"name": topic, "partitions": partitions})
     data = batch(PER_BATCH, RECORD_BYTES)
     produce = request("POST", f"/v1/topics/{topic}/records?partition=0", data, BATCH)
@@ -70,7 +70,7 @@ async def fill(client: Client, topic: str, partitions: int, records: int) -> int
 
 
 async def catch_up(link: Connection, topic: str, partitions: int, bytes_there: int) -> float:
-    """MB/s of partition 0 until all is read, from the second fetch on: the first one names every partition."""
+    """MB/s of partition 0 from the second fetch until all is read; the first one names every partition."""
     session = Session(link, topic, WAIT_MS)
     first = (await session.fetch(dict.fromkeys(range(partitions), 0)))[0]
     moved, read, began_s = {0: following(first)}, 0, time.perf_counter()
@@ -83,7 +83,7 @@ async def catch_up(link: Connection, topic: str, partitions: int, bytes_there: i
 
 
 async def idle_commands(counts: Counts, link: Connection, topic: str, partitions: int, seconds: float) -> float:
-    """Commands a second while a consumer that has everything waits for more."""
+    """Commands a second while a consumer that has everything polls."""
     session, moved = Session(link, topic, WAIT_MS), dict.fromkeys(range(partitions), 0)
     while got := (await session.fetch(moved)).get(0):
         moved = {0: following(got)}

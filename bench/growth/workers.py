@@ -1,11 +1,11 @@
 """What does a record cost Redis when many workers wait for it?
 
     1x1, 12x20, 100x100    workers x partitions of one shared subscription, each in a long poll of 2 s; one record every
-                           50 ms, to each partition in turn, acknowledged by the worker that got it
+                           50 ms, to each partition in turn, acknowledged by the worker that received it
 
-`redis_us_per_record` is the CPU of Redis for a record's append, delivery and acknowledgement, with what Redis does for
-itself meanwhile; `scripts_per_record` the scripts for it.  Both grow with workers and partitions if a record wakes more
-than the worker that gets it: 1x1 is the least it can be.
+`redis_us_per_record` is the CPU of Redis for a record's append, delivery and acknowledgement, including its background
+work; `scripts_per_record` the scripts for it.  Both grow with workers and partitions if a record wakes more workers
+than the one that receives it: 1x1 is the minimum.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 python -m bench.kafka_peer                          every case
 python -m bench.kafka_peer --cases txn_1_java,e2e_1000_per_s
-python -m bench.kafka_peer --quick                  a moment each, to see that they work; nothing is written
+python -m bench.kafka_peer --quick                  short runs, as a check; nothing is written
 python -m bench.kafka_peer --ours kafka             Kafka in both roles, to see the noise; nothing is written
 python -m bench.kafka_peer --markdown               measures nothing: the latest figures into RESULTS.md, and to stdout
 """
@@ -33,11 +33,11 @@ RUN_S_MAX = 39 * 60
 
 
 class OverTime(Exception):
-    """The whole run takes longer than anybody would wait for."""
+    """The whole run exceeds its time limit."""
 
 
 class Part(Protocol):
-    """What is measured together, because one load gives the figures of all its cases."""
+    """Cases that are measured together, because one load gives the figures of all of them."""
 
     @property
     def cases(self) -> tuple[str, ...]: ...
@@ -66,19 +66,21 @@ def main() -> int:
     )
     parser.add_argument("--cases", metavar="a,b", default=",".join(CASES), help=f"of {', '.join(CASES)}")
     parser.add_argument("--quick", action="store_true", help="short runs; nothing is written")
-    parser.add_argument("--ours", choices=("redis-ledger", "kafka"), default="redis-ledger", help="what plays our part")
+    parser.add_argument(
+        "--ours", choices=("redis-ledger", "kafka"), default="redis-ledger", help="the server in our role"
+    )
     parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
-    asked = parser.parse_args()
-    cases = asked.cases.split(",")
+    args = parser.parse_args()
+    cases = args.cases.split(",")
     if unknown := [case for case in cases if case not in CASES]:
-        parser.error(f"there is no case {', '.join(unknown)}; choose of {', '.join(CASES)}")
-    if asked.markdown:
+        parser.error(f"unknown case: {', '.join(unknown)}; choose from {', '.join(CASES)}")
+    if args.markdown:
         return show_markdown()
     signal.signal(signal.SIGTERM, ended)
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(RUN_S_MAX)
     try:
-        return Bench(Report(cases), QUICK if asked.quick else FULL, asked.ours).measure()
+        return Bench(Report(cases), QUICK if args.quick else FULL, args.ours).measure()
     except KeyboardInterrupt:
         say("interrupted; the servers are stopped")
         return 130
@@ -111,9 +113,9 @@ class Bench:
                         waiting[0].measure(servers, self._report)
                         waiting.pop(0)
                         if self._counts:
-                            self._report.write()  # now: what was measured stays, also if a later part is interrupted
+                            self._report.write()  # now, so that later failures do not lose it
             except BenchFailed as error:
-                # The next one may work, on servers that have not met this one's trouble.
+                # The next part may succeed, on new servers.
                 self._give_up(waiting.pop(0).cases, error)
 
     def _give_up(self, cases: Sequence[str], error: Exception) -> None:
@@ -121,11 +123,11 @@ class Bench:
         self._failed += [case for case in cases if case in (*self._report.cases, "kafka_peer")]
 
     def _show(self) -> None:
-        # Without a terminal rich would squeeze the table into 80 columns.
+        # Without a terminal, rich would limit the table to 80 columns.
         console = Console(width=None if sys.stdout.isatty() else 120)
         console.print(self._report.table())
         if not self._counts:
-            console.print("These are no measurements, and nothing was written.")
+            console.print("These are not measurements, and nothing was written.")
         if missed := self._report.missed():
             console.print(f"Goals missed: {', '.join(missed)}")
         if self._failed:
@@ -149,12 +151,12 @@ def say(text: str) -> None:
 
 
 def ended(signum: int, frame: FrameType | None) -> NoReturn:
-    """As Ctrl-C does it, so that the servers are stopped on the way out."""
+    """Raises like Ctrl-C, so that the servers are stopped on the way out."""
     raise KeyboardInterrupt
 
 
 def too_long(signum: int, frame: FrameType | None) -> NoReturn:
-    raise OverTime(f"stopped after {RUN_S_MAX // 60} minutes; what was measured before stays")
+    raise OverTime(f"stopped after {RUN_S_MAX // 60} minutes; earlier figures are kept")
 
 
 if __name__ == "__main__":

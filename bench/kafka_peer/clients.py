@@ -1,7 +1,7 @@
 """The client programs, run against one server: Kafka's performance tools, the Java transactions, librdkafka.
 
-Each is a process of its own that connects, works and ends.  What it printed becomes metrics; what its server has spent
-meanwhile is told beside them.
+Each is a process of its own that connects, works and ends.  Its output becomes metrics, together with the resources of
+its server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRODUCER = ("acks=all", "batch.size=65536", "linger.ms=5")
 
 @dataclass(frozen=True)
 class Client:
-    """Every client program, pointed at one server."""
+    """All client programs, for one server."""
 
     toolbox: Toolbox
     server: Server
@@ -38,23 +38,23 @@ class Client:
     def produce(self, topic: str, records: int, record_bytes: int) -> Metrics:
         command = [*self.toolbox.tool(f"{TOOLS}.ProducerPerformance"), "--bootstrap-server", self.server.bootstrap]
         command += ["--topic", topic, "--num-records", str(records), "--record-size", str(record_bytes)]
-        said = self._run([*command, "--throughput", "-1", "--command-property", *PRODUCER])
-        # Its last such line is the summary; those before tell of five seconds each.
-        found = [match for line in said.splitlines() if (match := PRODUCED.match(line))]
+        output = self._run([*command, "--throughput", "-1", "--command-property", *PRODUCER])
+        # The last such line is the summary; those before are for five seconds each.
+        found = [match for line in output.splitlines() if (match := PRODUCED.match(line))]
         if not found or int(found[-1]["records"]) != records:
-            raise self._failed("ProducerPerformance did not send all records", said)
+            raise self._failed("ProducerPerformance did not send all records", output)
         last = found[-1]
         return {"records_per_s": float(last["per_s"]), "p50_ms": float(last["p50"]), "p99_ms": float(last["p99"])}
 
     def consume(self, topic: str, records: int) -> Metrics:
-        """records_per_s counts from the start, with joining the group; fetch_records_per_s without it."""
+        """records_per_s counts from the start, including the join of the group; fetch_records_per_s excludes it."""
         command = [*self.toolbox.tool(f"{TOOLS}.ConsumerPerformance"), "--bootstrap-server", self.server.bootstrap]
         command += ["--topic", topic, "--num-records", str(records), "--timeout", "30000", "--hide-header"]
-        said = self._run(command)
+        output = self._run(command)
         # start, end, MB, MB/s, records, records/s, rebalance ms, fetch ms, fetch MB/s, fetch records/s
-        columns = next((parts for line in said.splitlines() if len(parts := line.split(", ")) == 10), None)
+        columns = next((parts for line in output.splitlines() if len(parts := line.split(", ")) == 10), None)
         if columns is None or int(columns[4]) < records:
-            raise self._failed("ConsumerPerformance did not get all records", said)
+            raise self._failed("ConsumerPerformance did not get all records", output)
         return {"records_per_s": float(columns[5]), "fetch_records_per_s": float(columns[9])}
 
     # -- drivers of our own --------------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ class Client:
         self.librdkafka("delete", *topics)
 
     def first_ack(self, topic: str, then: Callable[[], float]) -> float:
-        """Starts to ask a server that is gone, calls `then`, which brings it back and returns when it began to, and
-        returns the seconds from then on until a record is acknowledged."""
+        """Starts to produce to a stopped server, calls `then`, which restarts it and returns the time of the start, and
+        returns the seconds from then until a record is acknowledged."""
         asking = self._librdkafka_command("ack", (topic,), {})
         pipe = subprocess.PIPE
         with subprocess.Popen(asking, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env=environment()) as process:
@@ -81,14 +81,14 @@ class Client:
                 assert process.stdout is not None
                 process.stdout.readline()
                 began_s = then()
-                said, complaints = process.communicate(timeout=CLIENT_S_MAX)
+                output, complaints = process.communicate(timeout=CLIENT_S_MAX)
             except subprocess.TimeoutExpired as error:
                 raise self._failed(f"nothing was acknowledged in {CLIENT_S_MAX:.0f} s", "") from error
             finally:
                 process.kill()
         if process.returncode:
             raise self._failed("librdkafka failed", complaints)
-        acknowledged_s: float = json.loads(said)["acknowledged_s"]
+        acknowledged_s: float = json.loads(output)["acknowledged_s"]
         return acknowledged_s - began_s
 
     def _librdkafka_command(self, work: str, topics: tuple[str, ...], options: dict[str, float]) -> list[str]:
@@ -96,8 +96,8 @@ class Client:
         return [*self.toolbox.librdkafka_driver(), work, self.server.bootstrap, *topics, *named]
 
     def _driven(self, command: list[str]) -> Metrics:
-        said: Metrics = json.loads(self._run(command).strip().splitlines()[-1])
-        return said
+        output: Metrics = json.loads(self._run(command).strip().splitlines()[-1])
+        return output
 
     def _run(self, command: list[str]) -> str:
         self.server.expect_alive()
@@ -106,20 +106,21 @@ class Client:
                 command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=CLIENT_S_MAX
             )
         except subprocess.TimeoutExpired as error:
-            raise self._failed(f"{shown(command)} was not done in {CLIENT_S_MAX:.0f} s", "") from error
+            raise self._failed(f"{short_command(command)} did not end in {CLIENT_S_MAX:.0f} s", "") from error
         if done.returncode:
-            raise self._failed(f"{shown(command)} failed", done.stdout + done.stderr)
+            raise self._failed(f"{short_command(command)} failed", done.stdout + done.stderr)
         return done.stdout
 
-    def _failed(self, reason: str, said: str) -> BenchFailed:
-        """With what the client said last, and what the server did."""
-        last = "\n".join(said.strip().splitlines()[-6:])
+    def _failed(self, reason: str, output: str) -> BenchFailed:
+        """Includes the last output of the client, and the server's state."""
+        last = "\n".join(output.strip().splitlines()[-6:])
         return BenchFailed("\n".join(filter(None, (f"{self.server.label}: {reason}", last, self.server.last_words()))))
 
-    # -- what it costs -------------------------------------------------------------------------------------------------
+    # -- resources -----------------------------------------------------------------------------------------------------
 
     def costed(self, load: Callable[[], Metrics]) -> Metrics:
-        """The metrics of the load, and the CPU seconds of client, broker and Redis until the server is quiet again."""
+        """Returns the metrics of the load, and the CPU seconds of client, broker and Redis until the server is idle
+        again."""
         before, clients_before_s = cpu.used_by(self.server), cpu.used_by_clients()
         metrics = load()
         client_s = cpu.used_by_clients() - clients_before_s
@@ -131,6 +132,6 @@ class Client:
         return {**metrics, **spent, "cpu_s": after.total_s - before.total_s, "client_cpu_s": client_s}
 
 
-def shown(command: list[str]) -> str:
-    """Without the interpreter, its options and its paths."""
+def short_command(command: list[str]) -> str:
+    """Returns the command without the interpreter, its options and its paths."""
     return " ".join(word for word in command[1:] if not word.startswith(("-", "/")) and ":/" not in word)

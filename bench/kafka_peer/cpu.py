@@ -1,7 +1,7 @@
-"""What a server costs: the CPU seconds of its processes and of their children, read from /proc.
+"""CPU of a server: seconds of its processes and their children, read from /proc.
 
-Redis rewrites its append-only file in a child, and Kafka's threads go on after the last answer.  Both belong to the
-load that caused them, so its cost is counted until the server is quiet again, and the next server starts in silence.
+Redis rewrites its append-only file in a child, and Kafka's threads continue after the last response.  Both belong to
+the load that caused them, so CPU is counted until the server is idle again, and the next server starts undisturbed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ QUIET_WINDOW_S, QUIET_CPU_S, QUIET_WAIT_S_MAX = 0.3, 0.03, 10.0
 
 
 class Cpu(NamedTuple):
-    """Seconds since the processes began.  store_s: of Redis, which is not part of broker_s."""
+    """Seconds since the processes began.  store_s: of Redis, not included in broker_s."""
 
     broker_s: float
     store_s: float
@@ -30,7 +30,7 @@ class Cpu(NamedTuple):
 
 
 def used_by(server: Server) -> Cpu | None:
-    """None where the machine does not tell."""
+    """None if the machine does not provide it."""
     seconds, parents = _processes()
     if server.pid not in seconds:
         return None
@@ -48,7 +48,7 @@ def used_by_clients() -> float:
 
 
 def await_quiet(server: Server) -> None:
-    """Until it has nothing left to do; after a while in any case, since some servers never rest."""
+    """Waits until the server is idle, but not forever, since some servers never are."""
     until_s = time.monotonic() + QUIET_WAIT_S_MAX
     before = used_by(server)
     while before is not None and time.monotonic() < until_s:
@@ -60,13 +60,13 @@ def await_quiet(server: Server) -> None:
 
 
 def _processes() -> tuple[dict[int, float], dict[int, int]]:
-    """Of every process the CPU seconds, with those of children it has waited for; and its parent."""
+    """Returns the CPU seconds of each process, including ended children, and its parent."""
     seconds, parents = {}, {}
     for entry in PROC.glob("[0-9]*/stat"):
         try:
-            fields = entry.read_text().rpartition(")")[2].split()  # the name before the bracket may hold spaces
+            fields = entry.read_text().rpartition(")")[2].split()  # the name in parentheses may contain spaces
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it has ended
         pid = int(entry.parent.name)
         parents[pid] = int(fields[1])
         seconds[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
-"""How long from produce to consume, while 1 000 records of 100 bytes are due in every second?
+"""How long does a record take from produce to consume, at 1 000 records of 100 bytes a second?
 
-An open loop: a record is due whatever the server does, and its latency counts from the moment due until the consumer
-has it.  One librdkafka producer and one consumer in one process, one partition, acks=all, linger 0.
+An open loop: a record is due whatever the server does, and its latency counts from the due time until the consumer has
+it.  One librdkafka producer and one consumer in one process, one partition, acks=all, linger 0.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""librdkafka as a client, in a process and an environment of its own; prints one line of JSON.
+"""librdkafka as a client, in its own process and environment; prints one line of JSON.
 
     create HOST:PORT TOPICS --partitions N        until every partition has a leader
     delete HOST:PORT TOPICS
     fill   HOST:PORT TOPIC --records N            all into partition 0
     txn    HOST:PORT TOPIC --producers N          one-record transactions, each producer in a closed loop
     ctp    HOST:PORT INPUT TOPIC                  consume 10, produce 10, send the offsets, commit
-    e2e    HOST:PORT TOPIC --per-s N              open loop: produce to consume, from the moment due
-    stall  HOST:PORT TOPIC --timeout-ms N         a transaction is left open: how long do committed readers get nothing?
-    ack    HOST:PORT TOPIC                        waits for a server that comes back: when does it acknowledge?
+        e2e    HOST:PORT TOPIC --per-s N              open loop: produce to consume, from the due time
+        stall  HOST:PORT TOPIC --timeout-ms N         how long committed readers get nothing while a transaction is open
+        ack    HOST:PORT TOPIC                        waits for a restarting server and times its first acknowledgement
 
-Times are those of the monotonic clock, which the bench's process reads too.  Records have 100 bytes.
+Times are of the monotonic clock, which the bench's process uses, too.  Records have 100 bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
-# It is installed here and not in the project's own environment, where this file is type-checked.
+# Installed in this environment only, not in the project's, where this file is type-checked.
 kafka: Any = import_module("confluent_kafka")
 admin: Any = import_module("confluent_kafka.admin")
 
@@ -46,48 +46,48 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=1)
     for name in ("warm-up-s", "run-s"):
         parser.add_argument(f"--{name}", type=float, default=1.0)
-    asked = parser.parse_args()
-    print(json.dumps(WORK[asked.work](asked)))
+    args = parser.parse_args()
+    print(json.dumps(WORK[args.work](args)))
     return 0
 
 
 # -- topics ------------------------------------------------------------------------------------------------------------
 
 
-def create(asked: argparse.Namespace) -> Answer:
-    client = admin.AdminClient({"bootstrap.servers": asked.bootstrap})
-    for topic in asked.topics:
-        for future in client.create_topics([admin.NewTopic(topic, asked.partitions, 1)], request_timeout=30).values():
+def create(args: argparse.Namespace) -> Answer:
+    client = admin.AdminClient({"bootstrap.servers": args.bootstrap})
+    for topic in args.topics:
+        for future in client.create_topics([admin.NewTopic(topic, args.partitions, 1)], request_timeout=30).values():
             future.result()
     until_s = time.monotonic() + WAIT_S_MAX
     while time.monotonic() < until_s:
         known = client.list_topics(timeout=30).topics
-        parts = [part for topic in asked.topics if topic in known for part in known[topic].partitions.values()]
-        if len(parts) == len(asked.topics) * asked.partitions and all(part.leader >= 0 for part in parts):
+        parts = [part for topic in args.topics if topic in known for part in known[topic].partitions.values()]
+        if len(parts) == len(args.topics) * args.partitions and all(part.leader >= 0 for part in parts):
             return {}
         time.sleep(0.02)
     raise TimeoutError("the new topic has no leader yet")
 
 
-def delete(asked: argparse.Namespace) -> Answer:
-    client = admin.AdminClient({"bootstrap.servers": asked.bootstrap})
-    for future in client.delete_topics(asked.topics, request_timeout=30).values():
+def delete(args: argparse.Namespace) -> Answer:
+    client = admin.AdminClient({"bootstrap.servers": args.bootstrap})
+    for future in client.delete_topics(args.topics, request_timeout=30).values():
         future.result()
     return {}
 
 
-def fill(asked: argparse.Namespace) -> Answer:
+def fill(args: argparse.Namespace) -> Answer:
     refused: list[str] = []
-    producer = kafka.Producer({"bootstrap.servers": asked.bootstrap, "acks": "all", "linger.ms": 5})
+    producer = kafka.Producer({"bootstrap.servers": args.bootstrap, "acks": "all", "linger.ms": 5})
 
     def delivered(error: Any, _: Any) -> None:
         if error is not None:
             refused.append(str(error))
 
-    for _ in range(asked.records):
+    for _ in range(args.records):
         while True:
             try:
-                producer.produce(asked.topics[0], VALUE, partition=0, on_delivery=delivered)
+                producer.produce(args.topics[0], VALUE, partition=0, on_delivery=delivered)
                 break
             except BufferError:  # its queue is full
                 producer.poll(0.1)
@@ -99,9 +99,9 @@ def fill(asked: argparse.Namespace) -> Answer:
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
-def txn(asked: argparse.Namespace) -> Answer:
-    (topic,) = asked.topics
-    clients = [transactional(asked.bootstrap) for _ in range(asked.producers)]
+def txn(args: argparse.Namespace) -> Answer:
+    (topic,) = args.topics
+    clients = [transactional(args.bootstrap) for _ in range(args.producers)]
     for client in clients:
         client.init_transactions(WAIT_S_MAX)
 
@@ -115,17 +115,17 @@ def txn(asked: argparse.Namespace) -> Answer:
 
         return step
 
-    partitions = range(asked.producers)
-    return together(
-        [one_record(client, index % asked.partitions) for client, index in zip(clients, partitions, strict=True)], asked
+    partitions = range(args.producers)
+    return in_threads(
+        [one_record(client, index % args.partitions) for client, index in zip(clients, partitions, strict=True)], args
     )
 
 
-def ctp(asked: argparse.Namespace) -> Answer:
-    source, target = asked.topics
-    producer = transactional(asked.bootstrap)
+def ctp(args: argparse.Namespace) -> Answer:
+    source, target = args.topics
+    producer = transactional(args.bootstrap)
     producer.init_transactions(WAIT_S_MAX)
-    consumer = committed_reader(asked.bootstrap)
+    consumer = committed_reader(args.bootstrap)
     consumer.subscribe([source])
 
     def step() -> float | None:
@@ -142,20 +142,20 @@ def ctp(asked: argparse.Namespace) -> Answer:
         return began_s
 
     try:
-        return together([step], asked)
+        return in_threads([step], args)
     finally:
         consumer.close()
 
 
-def together(steps: list[Callable[[], float | None]], asked: argparse.Namespace) -> Answer:
-    """Each step repeated in a thread of its own, until the time is over or it has no more input (None).
+def in_threads(steps: list[Callable[[], float | None]], args: argparse.Namespace) -> Answer:
+    """Repeats each step in its own thread, until the time is over or it has no more input (None).
 
-    The first of each, which connects and joins, is done before the clock starts.
+    The first run of each, which connects and joins, is not timed.
     """
     for step in steps:
         assert step() is not None, "there was no input"
-    began_s = time.monotonic() + asked.warm_up_s
-    end_s = began_s + asked.run_s
+    began_s = time.monotonic() + args.warm_up_s
+    end_s = began_s + args.run_s
     timed: list[tuple[float, float]] = []
     commits = [len(steps)]
     failures: list[BaseException] = []
@@ -167,7 +167,7 @@ def together(steps: list[Callable[[], float | None]], asked: argparse.Namespace)
                 count += 1
                 if start_s >= began_s:
                     own.append((start_s, time.monotonic()))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the main thread raises it
+        except Exception as error:  # noqa: BLE001 - the main thread raises it
             failures.append(error)
         timed.extend(own)
         commits.append(count)
@@ -187,12 +187,12 @@ def together(steps: list[Callable[[], float | None]], asked: argparse.Namespace)
 # -- latency -----------------------------------------------------------------------------------------------------------
 
 
-def e2e(asked: argparse.Namespace) -> Answer:
-    (topic,) = asked.topics
-    producer = kafka.Producer({"bootstrap.servers": asked.bootstrap, "acks": "all", "linger.ms": 0})
-    reader = kafka.Consumer({"bootstrap.servers": asked.bootstrap, "group.id": topic, "enable.auto.commit": False})
+def e2e(args: argparse.Namespace) -> Answer:
+    (topic,) = args.topics
+    producer = kafka.Producer({"bootstrap.servers": args.bootstrap, "acks": "all", "linger.ms": 0})
+    reader = kafka.Consumer({"bootstrap.servers": args.bootstrap, "group.id": topic, "enable.auto.commit": False})
     reader.assign([kafka.TopicPartition(topic, 0, 0)])
-    warm_up, count = int(asked.warm_up_s * asked.per_s), int((asked.warm_up_s + asked.run_s) * asked.per_s)
+    warm_up, count = int(args.warm_up_s * args.per_s), int((args.warm_up_s + args.run_s) * args.per_s)
     producer.produce(topic, VALUE, partition=0)
     assert producer.flush(WAIT_S_MAX) == 0
     received(reader)
@@ -201,7 +201,7 @@ def e2e(asked: argparse.Namespace) -> Answer:
 
     def produce_on_time() -> None:
         for index in range(count):
-            due_s = began_s + index / asked.per_s
+            due_s = began_s + index / args.per_s
             if (early_s := due_s - time.monotonic()) > 0:
                 time.sleep(early_s)
             producer.produce(topic, VALUE, partition=0)
@@ -213,8 +213,8 @@ def e2e(asked: argparse.Namespace) -> Answer:
     latencies_ms = []
     for index in range(count):
         received(reader)
-        # One partition keeps the order, so the n-th to arrive is the n-th that was due.
-        latencies_ms.append(1000 * (time.monotonic() - began_s - index / asked.per_s))
+        # One partition keeps the order, so the n-th to arrive is the n-th due.
+        latencies_ms.append(1000 * (time.monotonic() - began_s - index / args.per_s))
     thread.join()
     reader.close()
     return percentiles(sorted(latencies_ms[warm_up:]))
@@ -223,12 +223,12 @@ def e2e(asked: argparse.Namespace) -> Answer:
 # -- outages -----------------------------------------------------------------------------------------------------------
 
 
-def stall(asked: argparse.Namespace) -> Answer:
-    """The longest time without a record, for a reader of committed ones, while another producer commits all along."""
-    (topic,) = asked.topics
-    owner = transactional(asked.bootstrap, **{"transaction.timeout.ms": asked.timeout_ms})
-    other = transactional(asked.bootstrap)
-    reader = committed_reader(asked.bootstrap)
+def stall(args: argparse.Namespace) -> Answer:
+    """Returns the longest time without a record for a committed reader, while another producer keeps committing."""
+    (topic,) = args.topics
+    owner = transactional(args.bootstrap, **{"transaction.timeout.ms": args.timeout_ms})
+    other = transactional(args.bootstrap)
+    reader = committed_reader(args.bootstrap)
     reader.assign([kafka.TopicPartition(topic, 0, 0)])
     for client in (owner, other):
         client.init_transactions(WAIT_S_MAX)
@@ -250,7 +250,7 @@ def stall(asked: argparse.Namespace) -> Answer:
         owner.produce(topic, b"open", partition=0)
         assert owner.flush(WAIT_S_MAX) == 0
         open_since_s = time.monotonic()
-        while arrived_s[-1] < open_since_s + asked.timeout_ms / 2000:  # until the first one after the stall
+        while arrived_s[-1] < open_since_s + args.timeout_ms / 2000:  # until the first record after the stall
             arrived_s.append(arrival(reader))
     finally:
         over.set()
@@ -267,7 +267,7 @@ def arrival(reader: Any) -> float:
 
 
 def was_fenced(owner: Any) -> bool:
-    """Its transaction ran out of time, so that its own commit must fail."""
+    """Its transaction has timed out, so its own commit must fail."""
     try:
         owner.commit_transaction(WAIT_S_MAX)
     except kafka.KafkaException:
@@ -275,18 +275,18 @@ def was_fenced(owner: Any) -> bool:
     return False
 
 
-def ack(asked: argparse.Namespace) -> Answer:
-    """Prints a line when it has begun to ask."""
+def ack(args: argparse.Namespace) -> Answer:
+    """Prints a line when it has started to produce."""
     delivered: list[str | None] = []
     producer = kafka.Producer(
         {
-            "bootstrap.servers": asked.bootstrap, "acks": "all", "linger.ms": 0, "message.timeout.ms": 120_000,
+            "bootstrap.servers": args.bootstrap, "acks": "all", "linger.ms": 0, "message.timeout.ms": 120_000,
             "reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "retry.backoff.ms": 10,
             "retry.backoff.max.ms": 50, "topic.metadata.refresh.fast.interval.ms": 20, "log_level": 0,
         }
     )  # fmt: skip
     producer.produce(
-        asked.topics[0], VALUE, partition=0, on_delivery=lambda error, _: delivered.append(error and str(error))
+        args.topics[0], VALUE, partition=0, on_delivery=lambda error, _: delivered.append(error and str(error))
     )
     print("asking", flush=True)
     while not delivered:
@@ -304,7 +304,7 @@ def transactional(bootstrap: str, **settings: Any) -> Any:
 
 
 def committed_reader(bootstrap: str) -> Any:
-    """In a group of its own, from the start."""
+    """In its own group, from the start."""
     return kafka.Consumer(
         {
             "bootstrap.servers": bootstrap, "group.id": f"bench-{uuid.uuid4()}", "enable.auto.commit": False,
@@ -314,7 +314,7 @@ def committed_reader(bootstrap: str) -> Any:
 
 
 def received(reader: Any) -> bytes:
-    """The value of its next record."""
+    """Returns the value of the next record."""
     message = reader.poll(WAIT_S_MAX)
     if message is None:
         raise TimeoutError(f"no record in {WAIT_S_MAX:.0f} s")

@@ -1,11 +1,11 @@
-"""How long is nothing to be had, when something goes wrong?
+"""How long is a server unavailable after failures?
 
     open_txn_stall   a transaction with a timeout of 10 s is left open while another producer commits ten times a second
                      to the same partition: the time without a record for a read_committed reader, less the timeout
     kill_restart     server and Redis get kill -9 at the same moment and are started again on the same data: the time
-                     from the start command until a client that keeps asking has a produce with acks=all acknowledged
+                         from the start command until a retrying client has a produce with acks=all acknowledged
 
-Both also check what they saw: the owner of the open transaction is fenced and its record is never delivered; everything
+    Both also check correctness: the open transaction's owner is fenced and its record is never delivered; everything
 acknowledged before the kills is readable after them.
 """
 
@@ -59,7 +59,7 @@ class Restart:
 
         taken = session.rounds(run, has_trial=False)
         for client in session.clients.values():
-            client.consume("kept", records)  # it fails when one is missing
+            client.consume("kept", records)  # fails if a record is missing
         report.alone(taken, RESTART, "seconds_to_first_ack", "s", RESTART_GOAL_S)
 
 

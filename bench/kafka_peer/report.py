@@ -1,9 +1,9 @@
-"""From medians to figures: absolute ones of both servers, and what is judged, which is ours by Kafka's or ours alone.
+"""Figures from medians: of both servers, and the figure with the goal, which is a ratio or ours alone.
 
     judged by ratio      ours_records_per_s   kafka_records_per_s   ratio = the first by the second, with the goal
     judged by itself     seconds_over_timeout, with the goal        kafka_seconds_over_timeout
 
-A ratio's unit ends like that of what it divides, and so tells bench/figures.py whether more of it is better.
+A ratio's unit ends like that of its operands, so that bench/figures.py treats more of it as better or worse.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BENCH = "kafka_peer"
 
 
 class Row(NamedTuple):
-    """A line of the table; judged: the figure that has the goal, or would have it."""
+    """A line of the table; judged: the figure with the goal, or in its place."""
 
     case: str
     metric: str
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Report:
-    """cases: those that were asked for; of others nothing is kept."""
+    """cases: those to report; others are dropped."""
 
     cases: Collection[str]
     lab: Lab = field(default_factory=lambda: Lab(BENCH, Pace()))
@@ -58,7 +58,7 @@ class Report:
         self.rows.append(Row(case, metric, ours, kafka, disk, judged))
 
     def alone(self, taken: Taken, case: str, metric: str, unit: str, goal: float) -> None:
-        """Ours is judged by itself, Kafka's stands beside it."""
+        """Ours has the goal, Kafka's is shown beside it."""
         if (values := self._values(taken, case, metric)) is None:
             return
         ours, kafka, disk = values
@@ -68,7 +68,7 @@ class Report:
         self.rows.append(Row(case, metric, ours, kafka, disk, judged))
 
     def _values(self, taken: Taken, case: str, metric: str) -> tuple[float, float, float | None] | None:
-        """None: nobody asked for it, or this machine does not tell it."""
+        """None: not a selected case, or not available on this machine."""
         measured = taken.get(case, {})
         if case not in self.cases or any(metric not in measured.get(label, {}) for label in (OURS, KAFKA)):
             return None
@@ -76,7 +76,7 @@ class Report:
         return measured[OURS][metric], measured[KAFKA][metric], disk
 
     def write(self) -> None:
-        """Into the latest figures, in place of the lines of the cases measured now."""
+        """Writes to the latest figures, in place of the lines of the cases measured now."""
         measured = {figure.case for figure in self.lab.figures}
         if not measured:
             return
@@ -84,10 +84,10 @@ class Report:
         figures.replace(kept + self.lab.figures)
 
     def table(self) -> Table:
-        shown = Table("case", "metric", box=None, pad_edge=False)
+        table = Table("case", "metric", box=None, pad_edge=False)
         for heading in ("ours", "Kafka", "ours at disk", "ratio", "goal"):
-            shown.add_column(heading, justify="right")
-        shown.add_column("")
+            table.add_column(heading, justify="right")
+        table.add_column("")
         colours = {"met": "green", "missed": "red"}
         for row in self.rows:
             judged, sign = row.judged, ""
@@ -95,7 +95,7 @@ class Report:
             goal = judged.goal if judged is not None else None
             if judged is not None:
                 sign = "≥ " if judged.unit.endswith(figures.MORE_IS_BETTER) else "≤ "
-            shown.add_row(
+            table.add_row(
                 row.case,
                 row.metric,
                 number(row.ours),
@@ -105,7 +105,7 @@ class Report:
                 "" if goal is None else f"{sign}{number(goal)}",
                 f"[{colours[word]}]{word}[/]" if word else "",
             )
-        return shown
+        return table
 
     def missed(self) -> list[str]:
         return [f"{each.case} {each.metric}" for each in self.lab.figures if each.is_met is False]

@@ -1,7 +1,7 @@
-"""The two that are compared, each with a data directory of its own in the temp folder (TMPDIR chooses the disk).
+"""The two servers, each with its own data directory in the temp folder (TMPDIR chooses the disk).
 
-A server is launched, awaited, killed as `kill -9` does it, launched again on the same data and port, and stopped by
-its own process ids only.  Its log goes into its folder; what it said last is in the message when it does not start.
+A server is launched, awaited, killed like `kill -9`, launched again on the same data and port, and stopped by its own
+process ids only.  Its log is in its folder; errors at startup include the end of it.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Server(ABC):
 
     @abstractmethod
     def await_ready(self) -> None:
-        """Returns when clients are served.  Raises BenchFailed when that does not come."""
+        """Returns when clients are served.  Raises BenchFailed if that takes too long."""
 
     def store_pid(self) -> int | None:
-        """The process that keeps the data, where it is another one."""
+        """The process with the data, if it is another one."""
         return None
 
     def expect_alive(self) -> None:
-        """Raises BenchFailed with its last words when its process has ended: a client would only wait in vain."""
+        """Raises BenchFailed with the end of its log if its process has ended: clients would wait in vain."""
         if self._process is None or self._process.poll() is not None:
             raise self._failed("has ended")
 
@@ -73,14 +73,14 @@ class Server(ABC):
                 cwd=ROOT,
                 env=environment(),
                 text=True,
-                start_new_session=True,  # Ctrl-C is for the bench, which then stops its servers one by one
+                start_new_session=True,  # Ctrl-C goes to the bench, which then stops its servers one by one
             )
 
     def _output(self, log: IO[bytes]) -> IO[bytes] | int:
         return log
 
     def kill(self) -> None:
-        """Everything at once, without a word of warning."""
+        """Kills all processes at once."""
         for pid in (self.pid, self.store_pid()):
             if pid is not None:
                 with contextlib.suppress(ProcessLookupError):
@@ -106,10 +106,10 @@ class Server(ABC):
                 self._process.kill()
         self._reap()
         if (left := self.store_pid()) is not None:
-            os.kill(left, signal.SIGKILL)  # its data goes with the folder
+            os.kill(left, signal.SIGKILL)  # its data is deleted with the folder
 
     def last_words(self) -> str:
-        """The end of its log; empty when it had nothing to say."""
+        """Returns the end of the log, which may be empty."""
         return "\n".join((self.home / "log").read_text(errors="replace").strip().splitlines()[-10:])
 
     def _failed(self, reason: str) -> BenchFailed:
@@ -117,7 +117,7 @@ class Server(ABC):
 
 
 class Ours(Server):
-    """`redis-ledger serve` with its embedded Redis, as everybody gets it."""
+    """`redis-ledger serve` with its embedded Redis and default settings."""
 
     def command(self) -> list[str]:
         serve = [sys.executable, "-m", "redis_ledger.app.cli.main", "serve", "--data-dir", str(self.home / "data")]
@@ -130,14 +130,14 @@ class Ours(Server):
     def await_ready(self) -> None:
         assert self._process is not None
         assert self._process.stdout is not None
-        # It says so in one line, or closes its output.
+        # It prints one line when ready, or closes its output.
         if not select.select([self._process.stdout], [], [], READY_S_MAX)[0]:
             raise self._failed(f"was not ready within {READY_S_MAX:.0f} s")
         words = self._process.stdout.readline().split()
         if words[:1] != ["ready"]:
             raise self._failed("did not start")
         if f"kafka={self.bootstrap}" not in words:
-            raise self._failed(f"does not listen for Kafka clients; it said: {' '.join(words)}")
+            raise self._failed(f"does not listen for Kafka clients; its output: {' '.join(words)}")
 
     def store_pid(self) -> int | None:
         return running_pid(self.home / "data")
@@ -174,7 +174,7 @@ class Kafka(Server):
         raise self._failed(f"did not listen within {READY_S_MAX:.0f} s")
 
 
-# Kafka's defaults, but for what one node cannot do without and the pause before a group's first rebalance.
+# Kafka's defaults, except for replication on one node and the pause before a group's first rebalance.
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -207,7 +207,7 @@ def running(server: Server) -> Iterator[None]:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Whoever loses patience while servers are being stopped is heard when they are."""
+    """Defers Ctrl-C until servers are stopped."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
     try:
         yield
@@ -232,6 +232,6 @@ def free_port() -> int:
 
 
 def environment() -> dict[str, str]:
-    """Ours without the settings of a broker: what is measured is what everybody gets."""
+    """This environment without the settings of a broker, so that defaults are measured."""
     keep = ("REDIS_LEDGER_SERVER_BIN",)
     return {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_") or name in keep}

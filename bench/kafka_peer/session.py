@@ -1,7 +1,7 @@
 """Both servers at once, and the rounds in which they take turns: ours, Kafka, ours at `disk`, ours, Kafka, ...
 
-The one that has no turn is idle; it keeps its warm JVM, and its turn is close enough to the other's that both meet the
-same machine.  Every figure is the median of its rounds, and a ratio that of two medians.
+The others are idle in a turn; the JVM stays warm, and turns are short enough that both servers see the same machine.
+Every figure is the median of its rounds, and a ratio that of two medians.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Taken = dict[str, dict[str, Metrics]]  # by case and server, medians
 
 @dataclass
 class Session:
-    """The servers of a few cases, warm, and on data directories that nobody has used before."""
+    """The servers of a few cases, warm, and on new data directories."""
 
     clients: dict[str, Client]
     pace: Pace
@@ -38,8 +38,8 @@ class Session:
     _names: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
 
     def rounds(self, run: Run, *, without: str = "", count: int | None = None, has_trial: bool = True) -> Taken:
-        """without: the server that has no turns.  has_trial: a first round does not count, since a JVM that meets a
-        load for the first time may need twice the CPU for it."""
+        """without: the server that has no turns.  has_trial: the first round does not count, since a JVM may need twice
+        the CPU for a new load."""
         every: dict[str, dict[str, list[Metrics]]] = {}
         count = min(self.pace.runs, count or self.pace.runs)
         for index in range(0 if has_trial else 1, count + 1):
@@ -49,12 +49,12 @@ class Session:
                 for case, metrics in run(client, f"t{next(self._names)}").items():
                     if index:
                         every.setdefault(case, {}).setdefault(label, []).append(metrics)
-                    told = ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
-                    self.say(f"{case} {f'{index}/{count}' if index else 'trial'} {label}: {told}")
+                    values = ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
+                    self.say(f"{case} {f'{index}/{count}' if index else 'trial'} {label}: {values}")
         return {case: {label: medians(runs) for label, runs in taken.items()} for case, taken in every.items()}
 
     def warm_up(self) -> None:
-        """Until the JVM has compiled what it needs, and the internal topics are there."""
+        """Runs until the JVM has compiled its code, and the internal topics exist."""
         records = int(WARM_UP_RECORDS * self.pace.scale) or 1
         for label, client in self.clients.items():
             self.say(f"warming up {label}")

@@ -1,12 +1,12 @@
-"""What the bench needs besides this checkout: made once, kept in the user's cache folder.
+"""Dependencies of the bench outside this checkout: built once, kept in the user's cache folder.
 
     broker/    the jars of Apache Kafka                                      pom.xml, profile broker
     tools/     the jars of its client and of the performance tools           pom.xml, profile tools
     classes/   the transactions of the Java client, compiled against tools/  Transactions.java
     venv/      confluent-kafka, which brings librdkafka                      requirements.txt
 
-A part is made again when its source has changed.  It takes java, javac (17 or newer), mvn, and once the network: Maven
-Central and PyPI by their ordinary clients.
+A part is built again when its source has changed.  This needs java, javac (17 or newer), mvn, and once the network:
+Maven Central and PyPI by their ordinary clients.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POM, DRIVER, REQUIREMENTS = HERE / "pom.xml", HERE / "Transactions.java", HERE /
 STAMP = ".made-from"
 MAKE_S_MAX = 600.0
 
-# What Kafka's own start scripts pass.
+# The options of Kafka's own start scripts.
 JVM = (
     "java", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
@@ -38,7 +38,7 @@ CLIENT_HEAP = ("-Xmx512M",)
 
 @dataclass(frozen=True)
 class Toolbox:
-    """Where everything lies, and how each kind of program is started."""
+    """The folder of the dependencies, and the commands to start each kind of program."""
 
     home: Path
 
@@ -56,14 +56,14 @@ class Toolbox:
 
 
 def prepared(say: Callable[[str], None]) -> Toolbox:
-    """The toolbox, with whatever was missing in it made.  Raises BenchFailed."""
+    """Returns the toolbox after building missing parts.  Raises BenchFailed."""
     if absent := [name for name in ("java", "javac", "mvn") if shutil.which(name) is None]:
         raise BenchFailed(f"{' and '.join(absent)} missing: install a JDK (17 or newer) and Maven.")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "redis-ledger" / "kafka-peer"
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs at a time make it once
+        fcntl.flock(lock, fcntl.LOCK_EX)  # concurrent runs build it once
         _make(home / "broker", [POM], lambda folder: _jars("broker", folder), say)
         _make(home / "tools", [POM], lambda folder: _jars("tools", folder), say)
         _make(home / "classes", [POM, DRIVER], _compiled, say)
@@ -72,7 +72,7 @@ def prepared(say: Callable[[str], None]) -> Toolbox:
 
 
 def _make(folder: Path, sources: list[Path], make: Callable[[Path], None], say: Callable[[str], None]) -> None:
-    """The stamp goes in last: half of a folder is never taken for a whole one."""
+    """Writes the stamp last, so that a partial folder is not used."""
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources) + sys.version.encode()).hexdigest()
     stamp = folder / STAMP
     if stamp.exists() and stamp.read_text() == digest:
@@ -101,5 +101,5 @@ def _environment(folder: Path) -> None:
 def _call(command: list[str]) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=MAKE_S_MAX)
     if done.returncode:
-        said = (done.stdout + done.stderr).strip().splitlines()
-        raise BenchFailed(f"{command[0]} failed:\n" + "\n".join(said[-15:]))
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        raise BenchFailed(f"{command[0]} failed:\n" + "\n".join(lines[-15:]))

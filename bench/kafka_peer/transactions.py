@@ -1,4 +1,4 @@
-"""How many transactions, and how long each takes from begin to the end of commit: producers in a closed loop.
+"""How many transactions a second, and how long does each take from begin to the end of commit, in a closed loop?
 
     txn_1_java            one record of 100 bytes a transaction, one producer
     txn_1_librdkafka      the same
@@ -6,8 +6,8 @@
     ctp_librdkafka        consume 10, produce 10, send the offsets, commit
     ctp_java              the same
 
-Kafka answers EndTxn before the markers are written, and a client that begins its next transaction before they are waits
-for a timer of its own; these rates tell as much about that as about speed, and the p50 beside them tells them apart.
+Kafka answers EndTxn before the markers are written, and a client that begins its next transaction before that waits for
+a timer of its own; rates depend on that as much as on speed, and the p50 beside them shows which it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Load = Callable[[Client, str, Pace], Metrics]
 
 @dataclass(frozen=True)
 class Transactions:
-    """One case.  has_input: it consumes what was written before the first round."""
+    """One case.  has_input: it consumes records written before the first round."""
 
     name: str
     load: Load
@@ -61,7 +61,7 @@ class Transactions:
 
 
 def per_commit(metrics: Metrics) -> Metrics:
-    """commits: all of them, as the CPU seconds are, with those of the warm-up."""
+    """commits: all of them, including the warm-up, like the CPU seconds."""
     if "cpu_s" not in metrics:
         return metrics
     return {**metrics, "cpu_ms_per_commit": 1000 * metrics["cpu_s"] / metrics["commits"]}

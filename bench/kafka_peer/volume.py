@@ -1,10 +1,10 @@
-"""How much goes in and out: ProducerPerformance and ConsumerPerformance, one client, 6 partitions, acks=all.
+"""Throughput: ProducerPerformance and ConsumerPerformance, one client, 6 partitions, acks=all.
 
     produce_1k, consume_1k        1 M records of 1 KiB
     produce_100b, consume_100b    3 M records of 100 bytes
 
-A consumer's rate counts from its start, so joining the group is in it; `fetch_records_per_s` is without.  What is
-consumed is what was produced a moment ago, and the topic is deleted before the other server has its turn.
+A consumer's rate counts from its start, including the join of its group; `fetch_records_per_s` excludes it.  Records
+are consumed right after they were produced, and the topic is deleted before the turn of the other server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Volume:
-    """name: what both cases end with."""
+    """name: suffix of both cases."""
 
     name: str
     records: int

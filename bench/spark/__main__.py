@@ -2,7 +2,7 @@
 
 python -m bench.spark                       every bench, in under 10 minutes
 python -m bench.spark spark_write           this one
-python -m bench.spark --scale 0.01          a hundredth of it all, to see that it works; nothing is written
+python -m bench.spark --scale 0.01          a hundredth of the size, as a check; nothing is written
 python -m bench.spark --markdown            measures nothing: the latest figures into RESULTS.md, and to stdout
 """
 
@@ -19,7 +19,7 @@ from bench.processes import broker, folder
 from bench.spark import offload, reading, writing
 from bench.spark.engine import spark
 
-# What is measured on one broker, in this order; offload takes away what spark_read has read.
+# Benches on one broker, in this order; offload removes the records that spark_read has read.
 GROUPS = (("spark_write",), ("spark_read", "offload", "offload_read"))
 TIMEOUT_S = 270  # of a group
 
@@ -30,7 +30,10 @@ def main() -> int:
         return command.show_markdown("bench.spark", figures.SPARK_BEGIN)
     names = given.names or figures.SPARK
     return runner.run(
-        [runner.Group(group, partial(_measured, wanted=[name for name in group if name in names])) for group in GROUPS],
+        [
+            runner.Group(group, partial(_measured, selected=[name for name in group if name in names]))
+            for group in GROUPS
+        ],
         names,
         Pace() if given.scale == 1 else Pace(runs=1, scale=given.scale),
         timeout_s=TIMEOUT_S,
@@ -40,8 +43,8 @@ def main() -> int:
     )
 
 
-async def _measured(given: Sequence[Lab], *, wanted: Sequence[str]) -> None:
-    """With a Spark of its own: one that was left in the middle of a step would answer the next question with it."""
+async def _measured(given: Sequence[Lab], *, selected: Sequence[str]) -> None:
+    """Starts a new Spark: after an interrupted step, its result would answer the next request."""
     labs = {lab.bench: lab for lab in given}
     with folder() as home:
         options = ("--offload-home", str(home / "offloaded"))
@@ -54,7 +57,7 @@ async def _measured(given: Sequence[Lab], *, wanted: Sequence[str]) -> None:
                 await writing.measure(labs["spark_write"], served, engine, url)
                 return
             records = await reading.measure(labs["spark_read"], served, engine, url)
-            if wanted != ["spark_read"]:
+            if selected != ["spark_read"]:
                 held = offload.embedded(home)
                 try:
                     await offload.measure(labs, served, engine, url, records, held)

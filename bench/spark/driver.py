@@ -1,4 +1,4 @@
-"""The driver of the Spark that is measured: one step of work for each line of JSON that comes in, one line back.
+"""Driver of the measured Spark: reads one step of work as a line of JSON, writes one line with the result.
 
 Runs in Spark's own environment, as `scripts/spark.py run -m bench.spark.driver`, until its input ends.
 """
@@ -33,7 +33,7 @@ def started() -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
     }
     spark = session(f"local[{CORES}]", settings)
-    spark.sparkContext.setLogLevel("OFF")  # what fails is raised
+    spark.sparkContext.setLogLevel("OFF")  # errors are raised
     return spark
 
 
@@ -42,7 +42,7 @@ def _topic(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -
 
 
 def check(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> dict[str, Any]:
-    """Every record looked at: how many there are, and the bytes of their values."""
+    """Reads every record; returns their number, and the bytes of their values."""
     began_s = time.perf_counter()
     row = _topic(spark, url, topic, options).agg(of.count("*"), of.sum(of.length("value")), of.max("offset")).first()
     assert row is not None, "an aggregate has a row"
@@ -50,7 +50,7 @@ def check(spark: SparkSession, url: str, topic: str, options: dict[str, str]) ->
 
 
 def read(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> dict[str, Any]:
-    """All rows with all columns into the JVM, and dropped there."""
+    """Reads all rows with all columns into the JVM, and drops them there."""
     frame = _topic(spark, url, topic, options)
     began_s = time.perf_counter()
     frame.write.format("noop").mode("overwrite").save()
@@ -58,7 +58,7 @@ def read(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> 
 
 
 def offload(spark: SparkSession, url: str, topic: str) -> dict[str, Any]:
-    """What `redis-ledger pipeline offload --seal` does once Spark runs: written, read back, published."""
+    """Runs `redis-ledger pipeline offload --seal` inside this session: write, read back, publish."""
     from redis_ledger.client import Client
     from redis_ledger.spark.offloading import OffloadOptions
     from redis_ledger.spark.pipelines.offload import round_of
@@ -71,7 +71,7 @@ def offload(spark: SparkSession, url: str, topic: str) -> dict[str, Any]:
 
 
 def prepare(spark: SparkSession, records: int, bytes_each: int, home: str) -> dict[str, Any]:
-    """Rows to be written, as Parquet: so that making them is no part of writing."""
+    """Writes rows to Parquet, so that generating them is not measured."""
     value = f"repeat(sha2(cast(id as string), 512), {-(-bytes_each // 128)})"
     rows = spark.range(0, records, 1, CORES).selectExpr(
         "cast(cast(id as string) as binary) key", f"cast(substr({value}, 1, {bytes_each}) as binary) value"
@@ -81,7 +81,7 @@ def prepare(spark: SparkSession, records: int, bytes_each: int, home: str) -> di
 
 
 def scan(spark: SparkSession, home: str) -> dict[str, Any]:
-    """What reading those rows costs without us."""
+    """Reads those rows without redis-ledger."""
     began_s = time.perf_counter()
     spark.read.parquet(home).write.format("noop").mode("overwrite").save()
     return {"seconds": time.perf_counter() - began_s}
@@ -95,9 +95,9 @@ def write(spark: SparkSession, url: str, topic: str, home: str, options: dict[st
 
 
 def stream(spark: SparkSession, url: str, topic: str, batches: int) -> dict[str, Any]:
-    """Micro-batches of one record each into a topic; topic "": into nothing, which tells what Spark itself takes.
+    """Writes micro-batches of one record each to a topic; topic "": to the sink noop, for Spark's own time.
 
-    Answers with how long each took, by Spark's own account, in ms; the first ones compile code and are left out.
+    Returns the duration of each as Spark reports it, in ms; the first ones compile code and are left out.
     """
     warm = max(2, batches // 4)
     with tempfile.TemporaryDirectory(prefix="redis-ledger-bench-") as home:
@@ -121,17 +121,17 @@ STEPS: dict[str, Step] = {each.__name__: each for each in (check, read, offload,
 
 
 def main() -> int:
-    # The JVM writes to this program's output too, so the answers take a way of their own.
+    # The JVM writes to stdout, too, so responses use another file descriptor.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     spark = started()
     answers.write(json.dumps({"ready": spark.version}) + "\n")
     for line in sys.stdin:
-        asked = json.loads(line)
-        step = STEPS[asked.pop("step")]
+        request = json.loads(line)
+        step = STEPS[request.pop("step")]
         try:
-            answer = step(spark, **asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the bench is to say it
+            answer = step(spark, **request)
+        except Exception as error:  # noqa: BLE001 - the bench reports any error
             answer = {"failed": f"{type(error).__name__}: {str(error)[:2000]}"}
         answers.write(json.dumps(answer) + "\n")
     spark.stop()

@@ -1,4 +1,4 @@
-"""Spark as a process of its own, asked line by line; and what each part of the machine used meanwhile.
+"""Spark as a separate process, driven by lines of JSON; and the CPU of each process.
 
 spark.py ─ driver.py ─ java ─ pyspark.daemon ─ worker, worker      broker        Redis
            └ driver ┘  jvm    └────── executors ────────┘
@@ -26,7 +26,7 @@ ROLES = ("executors", "jvm", "driver", "broker", "redis")
 
 
 class Seen(NamedTuple):
-    """One process.  cpu_s: its own, and of its children that have ended."""
+    """A process.  cpu_s: its own, and of its ended children."""
 
     parent: int
     command: str
@@ -39,7 +39,7 @@ class Engine:
         self.pid = process.pid
 
     async def ask(self, step: str, **values: Any) -> dict[str, Any]:
-        """Raises BenchFailed with what Spark says."""
+        """Raises BenchFailed with Spark's error."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"step": step, **values}).encode() + b"\n")
         await self._process.stdin.drain()
@@ -52,12 +52,12 @@ class Engine:
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line:
-            raise BenchFailed("Spark ended; its own message stands above.")
+            raise BenchFailed("Spark ended; its message is above.")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     async def end(self) -> None:
-        """It ends with its input, and its JVM with it."""
+        """Closes its input, on which it ends together with its JVM."""
         if self._process.returncode is not None:
             return
         assert self._process.stdin is not None
@@ -88,11 +88,11 @@ async def spark() -> AsyncIterator[Engine]:
         await engine.end()
 
 
-# -- who used the CPU --------------------------------------------------------------------------------------------------
+# -- CPU by role -------------------------------------------------------------------------------------------------------
 
 
 class Costs:
-    """CPU seconds by role, from `start` on.  Redis rewrites its file in a child, which counts as Redis."""
+    """CPU seconds by role, since `start`.  A child in which Redis rewrites its file counts as Redis."""
 
     def __init__(self, engine: Engine, served: RunningBroker) -> None:
         self._engine, self._served = engine, served
@@ -102,7 +102,7 @@ class Costs:
         self._began = self._now()
 
     async def rest(self) -> None:
-        """Until broker and Redis have nothing left to do, such as rewriting a file; not for ever."""
+        """Waits until broker and Redis are idle, for example after rewriting a file; not forever."""
         until_s = time.monotonic() + REST_S_MAX
         while time.monotonic() < until_s:
             before = self._now()
@@ -119,7 +119,7 @@ class Costs:
 
 
 def by_role(seen: Mapping[int, Seen], spark_pid: int, broker_pid: int, redis_pid: int) -> dict[str, float]:
-    """CPU seconds of each of ROLES."""
+    """Returns the CPU seconds of each of ROLES."""
     seconds = dict.fromkeys(ROLES, 0.0)
     redis = set(family(redis_pid, seen))
     for pid in family(spark_pid, seen):
@@ -136,7 +136,7 @@ def by_role(seen: Mapping[int, Seen], spark_pid: int, broker_pid: int, redis_pid
 
 
 def family(pid: int, seen: Mapping[int, Seen]) -> list[int]:
-    """The process and all below it, parents first."""
+    """Returns the process and its descendants, parents first."""
     children: dict[int, list[int]] = {}
     for number, each in seen.items():
         children.setdefault(each.parent, []).append(number)
@@ -167,7 +167,7 @@ def _seen(folder: Path, ticks: int) -> Seen | None:
     try:
         stat = (folder / "stat").read_text()
     except OSError:
-        return None  # it ended meanwhile
-    before, _, after = stat.rpartition(")")  # the name in brackets may hold spaces
+        return None  # it has ended
+    before, _, after = stat.rpartition(")")  # the name in parentheses may contain spaces
     fields = after.split()
     return Seen(int(fields[1]), before.partition("(")[2], sum(map(int, fields[11:15])) / ticks)

@@ -1,7 +1,7 @@
-"""Millions of records in a topic: record batches made once, sent again and again over a few connections.
+"""Writes millions of records to a topic: record batches built once, and sent repeatedly over a few connections.
 
-Values are lines of text with a few numbers in them, a different one for each record of BATCHES batches: what compresses
-to a quarter, as logs and events do.  The batches come again, far enough apart that no compressor sees two at once.
+Values are lines of text with a few numbers, different for each record of BATCHES batches, and compress to a quarter, as
+logs and events do.  Batches repeat so far apart that no compressor sees two of them at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from redis_ledger.records.build import encode
 VALUE_BYTES = 1024
 BATCH_RECORDS = 1_000
 BATCHES = 64
-SENT_AT_ONCE = 8  # batches of one request
+SENT_AT_ONCE = 8  # batches in one request
 SEED = 20_260_101
 _WORDS = (
     "accepted account address amount answer archive article balance basket cancelled card carrier checkout city claim "
@@ -32,7 +32,7 @@ _WORDS = (
 
 
 def batches(number: int = BATCHES, records: int = BATCH_RECORDS) -> list[bytes]:
-    """Record batches of this many records of VALUE_BYTES each, with keys of a few bytes."""
+    """Returns record batches of this many records of VALUE_BYTES each, with keys of a few bytes."""
     chance, now_ms = random.Random(SEED), time.time_ns() // 1_000_000
     made = []
     for batch in range(number):
@@ -48,7 +48,7 @@ def value(chance: random.Random) -> bytes:
 
 
 async def fill(served: RunningBroker, topic: str, partitions: int, records: int, made: Sequence[bytes]) -> float:
-    """Creates the topic and puts so many records of the batches into it, spread evenly.  Seconds, without creating."""
+    """Creates the topic and writes so many records, spread evenly.  Returns the seconds, without creating."""
     per_request = max(1, min(SENT_AT_ONCE, records // (BATCH_RECORDS * partitions)))
     requests = records // (BATCH_RECORDS * per_request)
     if requests * per_request * BATCH_RECORDS != records:
@@ -59,7 +59,7 @@ async def fill(served: RunningBroker, topic: str, partitions: int, records: int,
     def work() -> None:
         link = HTTPConnection(served.host, served.port)
         try:
-            for number in numbers:  # one iterator for all of them: next() of a range is one step
+            for number in numbers:  # one iterator for all of them: next() of a range is atomic
                 at = number * per_request
                 body = b"".join(made[(at + place) % len(made)] for place in range(per_request))
                 _send(link, f"/v1/topics/{topic}/records?partition={number % partitions}", body)

@@ -1,12 +1,12 @@
-"""How fast does history go from Redis to Parquet, what is left of it there, and how fast is it read back?
+"""How fast are records offloaded from Redis to Parquet, how much is left in Redis, and how fast are they read back?
 
-`offload` `2M`: what `spark_read` has read, by the pipeline as it is, with everything sealed and every file read back
-before it counts.  `compression_ratio` is bytes of payload in Redis to bytes of files, `redis_bytes_freed_ratio` what
-part of Redis's used memory is free afterwards.
+`offload` `2M`: the topic of `spark_read`, by the unmodified pipeline, with all ledgers sealed and every file verified
+before it is published.  `compression_ratio` is bytes of payload in Redis divided by bytes of files,
+`redis_bytes_freed_ratio` the share of Redis's used memory that is free afterwards.
 
-`offload_read` `kafka_consumer`: the broker reads Parquet and builds record batches of it, for a Kafka consumer
-with a connection for each partition, which fetches up to 1 MiB at a time; replies are split and not decoded.
-`spark_read` `offloaded`: Spark reads the files itself.  Both get every record back, or fail.
+`offload_read` `kafka_consumer`: the broker converts Parquet to record batches, for a Kafka consumer with a connection
+for each partition, which fetches up to 1 MiB at a time; replies are split and not decoded.
+`spark_read` `offloaded`: Spark reads the files itself.  Both fail unless every record is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from redis_ledger.records.batch import split
 from redis_ledger.store.address import parse_url
 from redis_ledger.store.connection import ask_once
 
-CONSUMED_S_MAX = 60.0  # what has come until then tells as much
+CONSUMED_S_MAX = 60.0  # enough for a stable rate
 
 
 async def measure(
@@ -59,11 +59,11 @@ async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: in
 
 
 def _all_of(partitions: Sequence[OffloadedPartition], records: int) -> int:
-    """Bytes of all files, which hold all records."""
+    """Returns the bytes of all files, which have all records."""
     segments = [segment for each in partitions for segment in each.segments]
     written = sum(segment.records for segment in segments)
     if written != records:
-        raise BenchFailed(f"{records} records were to be offloaded, and {written} are in files.")
+        raise BenchFailed(f"{records} records should be offloaded, but {written} are in files.")
     return sum(segment.bytes for segment in segments)
 
 
@@ -91,20 +91,20 @@ async def _consume(lab: Lab, served: RunningBroker, costs: Costs, url: str) -> N
 
 
 async def _read(link: Connection, partition: int, end: int, until_s: float) -> int:
-    """How many records came, each once and in order."""
+    """Returns the number of records read, each once and in order."""
     at = 0
     while at < end and time.perf_counter() < until_s:
         data = fetched(await link.ask(fetch(TOPIC, at, 0, partition)))
         first = at
         for header, _ in split(data):
             if header.base_offset > at:
-                raise BenchFailed(f"Partition {partition} goes on at {header.base_offset} and not at {at}.")
+                raise BenchFailed(f"Partition {partition} continues at {header.base_offset}, not at {at}.")
             at = max(at, header.last_offset + 1)
         if at == first:
-            raise BenchFailed(f"Nothing came from {partition}:{at} on.")
+            raise BenchFailed(f"No records from {partition}:{at} on.")
     return at
 
 
 def embedded(home: Path) -> EmbeddedServer:
-    """The Redis of a broker with this home, to be asked beside it."""
+    """Returns the Redis of a broker with this home, for queries beside the broker."""
     return EmbeddedServer.attach(home / "data", DURABILITY, os.environ)

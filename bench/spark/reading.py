@@ -1,8 +1,8 @@
-"""How fast does Spark read a topic, and who works for it?
+"""How fast does Spark read a topic, and which processes use the CPU?
 
 `spark_read` `2M`: two million records of 1 KiB in four partitions, all columns, into the JVM, where they are dropped
-(Spark's sink noop).  Every run reads everything; the first, which is not timed, also counts what came and compares.
-The shares say what part of one core each side used: two cores carry all of them, so 200 is all there is.
+(Spark's sink noop).  Every run reads all records; the first, which is not timed, also counts and checks them.  The
+shares are fractions of one core: two cores carry all processes, so 200 is the maximum.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ UNIT_RECORDS = PARTITIONS * BATCH_RECORDS
 
 
 def scaled(records: int, scale: float) -> int:
-    """That part of the records, in whole batches for every partition."""
+    """Returns that fraction of the records, in whole batches for every partition."""
     return max(1, round(records * scale / UNIT_RECORDS)) * UNIT_RECORDS
 
 
 async def measure(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> int:
-    """Fills the topic and reads it; how many records are there."""
+    """Fills the topic and reads it; returns the number of records."""
     records = scaled(RECORDS, lab.pace.scale)
     made = batches()
     seconds = await fill(served, TOPIC, PARTITIONS, records, made)
@@ -42,11 +42,11 @@ async def measure(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> 
 async def timed(
     lab: Lab, case: str, engine: Engine, costs: Costs, records: int, topic: dict[str, Any], goal: float | None
 ) -> None:
-    """Reads the topic RUNS times, having looked at every record once."""
+    """Reads the topic RUNS times, after checking every record once."""
     options: dict[str, str] = {}
     seen = await engine.ask("check", options=options, **topic)
     if (seen["rows"], seen["bytes"]) != (records, records * VALUE_BYTES):
-        raise BenchFailed(f"{records} records were written, and this came back: {seen}")
+        raise BenchFailed(f"{records} records were written, but Spark read {seen}")
     runs = []
     for _ in range(RUNS if lab.pace.runs > 1 else 1):
         costs.start()
@@ -59,7 +59,7 @@ async def timed(
 
 
 def note_shares(lab: Lab, case: str, records: int, runs: list[tuple[float, dict[str, float]]]) -> None:
-    """runs: how long each took, and the CPU seconds of each role."""
+    """runs: the duration of each, and the CPU seconds of each role."""
     for role in ROLES:
         share = statistics.median(100 * used[role] / seconds for seconds, used in runs)
         lab.note(case, f"cpu_share_{role}", share, "% of a core", DURABILITY)
@@ -68,5 +68,5 @@ def note_shares(lab: Lab, case: str, records: int, runs: list[tuple[float, dict[
 
 
 def megabytes(records: int) -> float:
-    """Of their values alone."""
+    """Megabytes of the values alone."""
     return records * VALUE_BYTES / 1e6

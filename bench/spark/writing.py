@@ -1,11 +1,11 @@
-"""How fast does Spark write a topic exactly once, and what does exactly once cost a small batch?
+"""How fast does Spark write a topic exactly once, and what does that cost a small batch?
 
 `spark_write` `transactional`: a million rows of 100 bytes with a key each, from Parquet into four partitions, in one
-transaction a task, committed together.  Reading the Parquet files is in it; `scan_rows_per_s` says how fast that is
-alone.  `transactional_1KiB`: the same with rows of 1 KiB, fewer of them.
+transaction a task, committed together.  This includes reading the Parquet files; `scan_rows_per_s` is the rate of that
+alone.  `transactional_1KiB`: the same with fewer rows of 1 KiB.
 
-`batch_overhead_ms`: a stream of one record a batch, its median batch (`triggerExecution`) with our sink less that of
-the same stream into Spark's sink noop: begin, write a record, commit, and the Python workers that Spark asks for it.
+`batch_overhead_ms`: a stream of one record a batch, its median batch (`triggerExecution`) with our sink minus that of
+the same stream into Spark's sink noop: begin, write a record, commit, and Spark's Python workers for it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def _written(lab: Lab, served: RunningBroker, engine: Engine, url: str, lo
             runs.append((seconds, costs.used()))
             await _check(url, topic, rows)
             await costs.rest()
-    runs = runs[1:]  # the first one warms up
+    runs = runs[1:]  # the first one is a warm-up
     lab.note(load.case, "rows_per_s", rows / statistics.median(run[0] for run in runs), "rows/s", DURABILITY, load.goal)
     lab.note(load.case, "scan_rows_per_s", rows / scan_s, "rows/s", DURABILITY)
     for role in ROLES:
@@ -72,12 +72,12 @@ async def _written(lab: Lab, served: RunningBroker, engine: Engine, url: str, lo
 
 
 async def _check(url: str, topic: str, rows: int) -> None:
-    """Everything is visible.  A partition ends with the marker of each of its transactions, which has an offset too."""
+    """Checks that everything is visible.  A partition ends with the markers of its transactions, which have offsets."""
     async with AsyncClient(url) as client:
         states = (await client.topics.describe(topic)).partition_states
     offsets = sum(state.stable_offset for state in states)
     if any(state.stable_offset != state.end_offset for state in states) or not rows < offsets <= rows + 64:
-        raise BenchFailed(f"{rows} rows were written, and the topic stands at {states}")
+        raise BenchFailed(f"{rows} rows were written, but the topic has {states}")
 
 
 async def _overhead(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> None:

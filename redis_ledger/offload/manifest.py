@@ -1,8 +1,8 @@
 """Manifest of a partition: the offset ranges of its log that are in Parquet, their files, and the plan for the next.
 
-offset    0        4000       9100            12000            end
-          |segment |  segment |    ledgers in Redis            |
-start ────┘                   └ offloaded                      stable, next
+    offset    0        4000       9100            12000            end
+              |segment |  segment |    ledgers in Redis            |
+    start ────┘                   └ offloaded                      stable, next
 
     plan       fixed stretches and file names, stored before the first byte is written; a rerun resumes it
     published  one script call adds the plan's segments to the manifest and moves the offloaded offset to their end

@@ -1,7 +1,7 @@
 """Filter pushdown: on topic, partition, offset and timestamp.
 
     WHERE partition IN (0, 2) AND offset >= 100 AND timestamp >= t AND value = x
-                    ╰── whole partitions   ╰── ends of a range   ╰── the same, and whole batches   ╰── left to Spark
+          ╰── whole partitions   ╰── ends of a range   ╰── the same, and whole batches   ╰── left to Spark
 
 Spark passes the operands of AND.  A filter that is accepted is applied exactly, and Spark does not apply it again.
 """

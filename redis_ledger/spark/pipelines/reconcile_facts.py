@@ -2,7 +2,7 @@
 
     SideFacts A ┐
     SideFacts B ├─→ verdict ─→ "Not the same: 37 records are missing in B."   wrong: differences
-        Matched     ┘                                                             notes: no difference
+    Matched     ┘                                                             notes: no difference
 
 A is the expected side, B the actual one.  A gap in offsets is no loss: markers, aborted and compacted records leave
 gaps.  Pure.

@@ -1,6 +1,6 @@
 """Transform: runs a SQL query over topics and writes the result to a topic, as a batch job or as a stream.
 
-redis-ledger pipeline transform --sql invoices.sql --input orders,rates --output invoices
+    redis-ledger pipeline transform --sql invoices.sql --input orders,rates --output invoices
 
     invoices.sql     select orders.key, to_json(struct(...)) value from orders join rates on ...
                      orders, rates: topics, as views                value: of the output records
