@@ -24,13 +24,13 @@ class Session:
     async def fetch(self, changed: Mapping[int, int]) -> dict[int, bytes]:
         """Returns the records of the session's partitions.  changed: partition → next offset, for partitions that are
         new or have advanced."""
-        parts = [
+        entries = [
             FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=PARTITION_BYTES_MAX)
             for number, offset in changed.items()
         ]
         message = FetchRequest(
             max_wait_ms=self._wait_ms, min_bytes=1, max_bytes=BYTES_MAX, isolation_level=READ_COMMITTED,
-            session_id=self._id, session_epoch=self._epoch, topics=[FetchTopic(topic=self._topic, partitions=parts)],
+            session_id=self._id, session_epoch=self._epoch, topics=[FetchTopic(topic=self._topic, partitions=entries)],
         )  # fmt: skip
         arrival = await self._connection.ask(b"".join(request(FETCH, FETCH_VERSION, 0, "bench", message)))
         _, answer = read_response(FETCH, FETCH_VERSION, arrival.frame)

@@ -151,7 +151,7 @@ def test_authorized_batches_are_read_and_written(spark, world, token_file, name,
     ("credentials", "message"),
     [
         ({}, "Authentication is required. Send a valid API token or JWT as"),
-        ({"token": "rl_wrong"}, "The token is not known here, or was revoked."),
+        ({"token": "rl_wrong"}, "The token is unknown or was revoked."),
         ({"tokenFile": "/nowhere/token"}, "The token file /nowhere/token cannot be read (FileNotFoundError)"),
     ],
 )
