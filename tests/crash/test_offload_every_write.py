@@ -1,7 +1,7 @@
-"""The offload job, or the broker that serves it, dies at any write: nothing is lost, and the next run continues.
+"""The offloading job, or its broker, may die at any write: nothing is lost, and the next job continues.
 
 The scenario plans, publishes, compacts, deletes, forgets and abandons.  It is cut at its first write, its second, and
-so on, until it survives: then every write has been passed.
+so on, until it survives: then every write has been covered.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from tests.support.broker import one
 from tests.support.crash_child import StepsReport
 from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, offload_child, prepare
 
-AT_ONCE = 8  # cases that are checked together
-# Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records that
-# cuts a ledger.
+AT_ONCE = 8  # cases that are checked concurrently
+# Three rolls and plans, two publishes, each of which drops payload, and the deletion of records that cuts a ledger.
 WRITES = {
     "ledger/roll": 3, "offload/plan": 3, "offload/publish": 2, "ledger/trim": 3, "ledger/drop": 3, "offload/swap": 1,
     "XADD+ledger/append": 2, "ledger/cut": 1, "offload/forget": 1, "offload/abandon": 1,
@@ -31,7 +30,7 @@ WRITES = {
 
 
 async def log_of(broker: Broker) -> tuple[list[LogEntry], set[int]]:
-    """Log entries, and the ledgers whose payload is in Redis."""
+    """Returns log entries, and the ledgers whose payload is in Redis."""
     keys = (await broker.catalog.partition(TOPIC, 0)).keys
     entries = parse_log(await broker.store.command("XRANGE", keys.log, "-", "+", key=keys.state))
     names = await broker.store.command("HKEYS", keys.ledgers, key=keys.state)
@@ -47,14 +46,14 @@ async def state_of(broker: Broker) -> OffloadState:
 
 
 async def is_whole(broker: Broker, case: Case) -> None:
-    """Nothing is in neither place, and what is published is there."""
+    """Checks that each record is in Redis or in Parquet, and that published files exist."""
     state, home = await state_of(broker), open_home(case.home)
     segments = state.manifest.segments
     entries, there = await log_of(broker)
     assert not segments or (is_chain(segments, segments[0].first) and segments[-1].end == state.offloaded_offset), (
         case.n
     )
-    # What lies below the log start is forgotten by retention meanwhile, and its file is deleted then
+    # Retention forgets segments below the log start and deletes their files
     needed = [segment for segment in segments if segment.end > state.start]
     assert all(home.size(segment.file) == segment.bytes for segment in needed), case.n
     for entry in entries:
@@ -67,7 +66,7 @@ async def is_whole(broker: Broker, case: Case) -> None:
 
 
 async def gone_on_with(case: Case, report: StepsReport) -> None:
-    """A new broker and a new job continue after the case."""
+    """A new broker loads the state of the case, and a new job completes it."""
     async with one(case.url, case.prefix, name="fresh", offload_home=case.home, **SETTINGS) as broker:
         await is_whole(broker, case)
         scenario = Scenario(broker, case.home)
@@ -77,7 +76,7 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
                 await is_whole(broker, case)
         await scenario.offload()
         await (await broker.catalog.partition(TOPIC, 0)).trim(retention_ms=-1, retention_bytes=-1)
-        # Then all that is in the log is in Parquet, once, and Redis has nothing but the ledger that is open
+        # Then the whole log is in Parquet, once, and Redis has only the active ledger
         await is_whole(broker, case)
         state = await state_of(broker)
         entries, there = await log_of(broker)
@@ -98,11 +97,11 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
 @pytest.mark.parametrize(
     ("servers", "when"), [("redis_url", "before"), ("redis_url", "after"), ("cluster_url", "after")]
 )
-async def test_offloading_cut_at_any_write_is_continued(request, prefix, tmp_path: Path, servers, when):
+async def test_offloading_completes_after_a_crash_at_any_write(request, prefix, tmp_path: Path, servers, when):
     url = request.getfixturevalue(servers)
     cases: list[tuple[Case, StepsReport]] = []
     async with offload_child() as run:
-        # Given the scenario, cut once at every write it makes
+        # Given the scenario, cut once at every write
         for n in range(1, 60):
             case = Case(url, f"{prefix}-{n}", n, when, str(tmp_path / str(n)))
             async with one(url, case.prefix, **SETTINGS) as broker:
@@ -110,11 +109,11 @@ async def test_offloading_cut_at_any_write_is_continued(request, prefix, tmp_pat
             cases.append((case, await run(case)))
             if not cases[-1][1].died:
                 break
-    # Then each of them has been passed
+    # Then every write has been covered
     writes = cases[-1][1].writes
     assert Counter(writes) == WRITES
     assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
-    # And whatever was left, the next one goes on with it
+    # And the next job completes after each cut
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def look(case: Case, report: StepsReport) -> None:

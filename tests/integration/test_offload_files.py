@@ -1,4 +1,4 @@
-"""Reads of offloaded history while its files are replaced, missing or damaged, and their cost."""
+"""Reads of offloaded records while their files are replaced, missing or damaged; and their cost."""
 
 from __future__ import annotations
 
@@ -52,44 +52,42 @@ async def received(broker, name="s", **more):
     return await broker.subscriptions.receive("t", name, **more)
 
 
-# -- files that change, are gone, or are damaged -----------------------------------------------------------------------
+# -- files that are replaced, missing or damaged -----------------------------------------------------------------------
 
 
-async def test_a_reader_goes_on_over_a_compaction_under_its_feet(broker, redis_url, prefix, kept, monkeypatch):
+async def test_a_reader_continues_across_a_compaction(broker, redis_url, prefix, kept, monkeypatch):
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)
     everything = await seen(broker, "t", 0, 0)
-    gone = {shown[0] for shown in everything[::3]}
-    rest = [shown for shown in everything if shown[0] not in gone]
+    gone = {record[0] for record in everything[::3]}
+    rest = [record for record in everything if record[0] not in gone]
     async with one(redis_url, prefix, offload_cache_bytes=1, **kept) as reading, one(redis_url, prefix, **kept) as idle:
         first = await reading.partition_fetch.fetch("t", 0, 0, isolation="read_committed", max_bytes=1, wait_ms=0)
         await idle.catalog.partition("t", 0)
         assert first.batches
         await compact(broker, "t", 0, lambda row: row.offset not in gone)
-        # Who has the old file open reads it to its end: nothing twice, and nothing missing that is still there.
+        # A reader with the old file open reads it to its end: no duplicate, and no loss of records that still exist.
         found = await seen(reading, "t", 0, first.next_offset)
-        offsets = [shown[0] for shown in found]
+        offsets = [record[0] for record in found]
         assert offsets == sorted(set(offsets))
-        assert [shown for shown in found if shown[0] not in gone] == [s for s in rest if s[0] >= first.next_offset]
-        # Who looks at the manifest after a while, or for the first time, reads the new one.
+        assert [record for record in found if record[0] not in gone] == [s for s in rest if s[0] >= first.next_offset]
+        # A reader that reads the manifest again, or for the first time, uses the new file.
         assert await seen(idle, "t", 0, 0) == rest
         monkeypatch.setattr("redis_ledger.offload.reader.MANIFEST_S_MAX", 0.0)
         assert await seen(reading, "t", 0, 0) == rest
 
 
-async def test_a_manifest_that_is_kept_is_compared_with_the_present_one_after_a_while(
-    broker, redis_url, prefix, kept, monkeypatch
-):
-    """All blocks of the old files are in memory, so that no missing file betrays the compaction."""
+async def test_a_cached_manifest_is_compared_with_the_current_version(broker, redis_url, prefix, kept, monkeypatch):
+    """All blocks of the old files are in memory, so that a missing file does not reveal the compaction."""
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)
     async with one(redis_url, prefix, **kept) as other:
         everything = await seen(other, "t", 0, 0)
-        gone = {shown[0] for shown in everything[::3]}
+        gone = {record[0] for record in everything[::3]}
         await compact(broker, "t", 0, lambda row: row.offset not in gone)
         assert await seen(other, "t", 0, 0) == everything
         monkeypatch.setattr(reader, "MANIFEST_S_MAX", 0.0)
-        assert await seen(other, "t", 0, 0) == [shown for shown in everything if shown[0] not in gone]
+        assert await seen(other, "t", 0, 0) == [record for record in everything if record[0] not in gone]
 
 
 async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(broker, redis_url, prefix, kept):
@@ -99,12 +97,12 @@ async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(
     async with one(redis_url, prefix, **kept) as other:
         partition = await other.catalog.partition("t", 0)
         assert other.offload_reader is not None
-        await other.offload_reader._manifest(partition.reader, 1)  # which it remembers
+        await other.offload_reader._manifest(partition.reader, 1)  # which it caches
         await compact(broker, "t", 0, lambda row: row.offset != everything[3][0])
         assert await seen(other, "t", 0, 0) == everything[:3] + everything[4:]
 
 
-async def test_a_broker_finds_what_another_published_meanwhile(broker, redis_url, prefix, kept):
+async def test_a_broker_reads_segments_published_by_another(broker, redis_url, prefix, kept):
     async with one(redis_url, prefix, **kept) as other:
         for n in range(4):
             await fill(broker, first=n * 10, count=10)
@@ -117,10 +115,10 @@ async def test_a_broker_finds_what_another_published_meanwhile(broker, redis_url
 
 
 @pytest.mark.parametrize("kept_s", [reader.MANIFEST_S_MAX, 0])
-async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this_ones(
+async def test_the_manifest_of_a_former_topic_of_this_name_is_not_used(
     broker, redis_url, prefix, kept, monkeypatch, kept_s
 ):
-    # Given a reader of a topic, which has read there or not, when it is deleted and made again, with history of its own
+    # Given a reader of a topic that is deleted and created again, with offloaded records of its own
     monkeypatch.setattr(reader, "MANIFEST_S_MAX", kept_s)
     await fill(broker, count=4)
     end = await offload(broker, "t", 0)
@@ -132,12 +130,12 @@ async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this
         await other.topics.create("t")
         await fill(other, first=100, count=4)
         assert await offload(other, "t", 0) == end
-    # When it reads on with the cached state of the old topic, then it gets an error
+    # When it continues with the cached state of the old topic, then it gets an error
     with pytest.raises(UnknownTopic):
         await broker.offload_reader.read(partition, 0, end, 1)
 
 
-async def test_missing_home_is_a_retriable_error(broker, tmp_path):
+async def test_a_missing_object_store_is_a_retriable_error(broker, tmp_path):
     await broker.records.produce("t", records("a", "b"))
     await broker.subscriptions.create("t", "s")
     await offload(broker, "t", 0)
@@ -153,7 +151,7 @@ async def test_missing_home_is_a_retriable_error(broker, tmp_path):
         async with client_of(broker) as api:
             answer = await api.get("/v1/topics/t/partitions/0/records?offset=0")
             assert (answer.status_code, answer.json()["code"]) == (503, "offloaded_unavailable")
-        # What Redis has goes on, and as soon as the home is back so does the rest.
+        # Reads from Redis continue, and those from files as soon as the object store is back.
         await broker.records.produce("t", records("c"))
         assert values(fetched(await client.ask(fetch("t", 2), 11))) == ["c"]
         (tmp_path / "elsewhere").rename(tmp_path / "offload")
@@ -185,15 +183,15 @@ async def test_a_damaged_file_is_reported_and_never_skipped(broker, redis_url, p
             await read_through(other)
         async with listening(other) as address, BrokerClient(other, address) as client:
             codes = set()
-            for shown in everything:
-                codes.add(fetched(await client.ask(fetch("t", shown[0], bytes_max=1), 11)).error_code)
+            for record in everything:
+                codes.add(fetched(await client.ask(fetch("t", record[0], bytes_max=1), 11)).error_code)
             assert CORRUPT_MESSAGE in codes
-            # As soon as the file is restored it is read.
+            # The file is read as soon as it is restored.
             path.write_bytes(whole)
-            assert await read_through(other) == [shown[0] for shown in everything]
+            assert await read_through(other) == [record[0] for record in everything]
 
 
-async def test_missing_offload_home_is_reported(broker, redis_url, prefix):
+async def test_a_broker_without_an_object_store_names_the_setting(broker, redis_url, prefix):
     await broker.records.produce("t", records("a"))
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("b"))
@@ -203,7 +201,7 @@ async def test_missing_offload_home_is_reported(broker, redis_url, prefix):
         assert await values_of(other, "t", offset=1) == ["b"]
 
 
-async def test_deleted_history_is_out_of_range(broker, redis_url, prefix, kept):
+async def test_deleted_offloaded_records_are_out_of_range(broker, redis_url, prefix, kept):
     await broker.records.produce("t", records("a", "b"))
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("c"))
@@ -219,7 +217,7 @@ async def test_deleted_history_is_out_of_range(broker, redis_url, prefix, kept):
 # -- cost --------------------------------------------------------------------------------------------------------------
 
 
-async def test_files_are_read_by_other_threads_and_each_row_group_once(broker, redis_url, prefix, kept, monkeypatch):
+async def test_threads_read_files_and_each_row_group_once(broker, redis_url, prefix, kept, monkeypatch):
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)
     loads: list[int] = []
@@ -245,7 +243,7 @@ async def test_files_are_read_by_other_threads_and_each_row_group_once(broker, r
         assert all(name.startswith("offload") for name in threads)
 
 
-async def test_a_reader_finds_the_next_row_group_loaded(broker, redis_url, prefix, kept):
+async def test_the_next_row_group_is_loaded_ahead(broker, redis_url, prefix, kept):
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)
     async with one(redis_url, prefix, **kept) as other:

@@ -1,4 +1,4 @@
-"""The manifests of a topic in pages: over REST, and joined by the SDK."""
+"""Pages of a topic's manifests: over REST, and joined by the SDK."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.offload_topic import OffloadTopic, offload_topic
 from tests.support.rest import client_of
 
 WIDE = "wide"
-SEGMENTS = (2, 0, 3, 0)  # of each partition
+SEGMENTS = (2, 0, 3, 0)  # in each partition
 FIRSTS = [[0, 1], [], [0, 1, 2], []]
 
 
@@ -39,7 +39,7 @@ async def make(world: OffloadTopic) -> None:
 
 @pytest.fixture
 def after_page(world: OffloadTopic, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
-    """Something that happens once, when the first page has been read."""
+    """Runs a function once, after the first page was read."""
 
     def arrange(what: Callable[[], Any]) -> None:
         page = world.broker.offload.page
@@ -60,7 +60,7 @@ def firsts(partitions: list[dict[str, Any]]) -> list[tuple[int, list[int]]]:
 
 
 async def pages(api: httpx.AsyncClient, limit: int) -> list[list[tuple[int, list[int]]]]:
-    """The first offsets of segments, partition by partition."""
+    """Returns the first offsets of segments by partition, for each page."""
     found, params = [], dict[str, Any](limit=limit)
     while True:
         page = (await api.get(f"/v1/topics/{WIDE}/cold", params=params)).json()
@@ -70,7 +70,7 @@ async def pages(api: httpx.AsyncClient, limit: int) -> list[list[tuple[int, list
         params["after"] = page["after"]
 
 
-async def test_a_page_has_as_many_segments_as_were_asked_for_and_says_where_the_next_begins(world):
+async def test_a_page_has_the_requested_segments_and_the_token_of_the_next(world):
     async with client_of(world.broker) as api:
         assert await pages(api, 1) == [
             [(0, [0])], [(0, [1]), (1, []), (2, [])], [(2, [0])], [(2, [1])], [(2, [2]), (3, [])],
@@ -80,7 +80,7 @@ async def test_a_page_has_as_many_segments_as_were_asked_for_and_says_where_the_
 
 
 @pytest.mark.parametrize("page_segments", [1, 2, 3, 4, 5, SEGMENTS_MAX])
-async def test_the_sdk_puts_pages_together(world, page_segments):
+async def test_the_sdk_joins_pages(world, page_segments):
     manifest = await world.client.offload.describe(WIDE, page_segments=page_segments)
     assert [[segment.first for segment in each.segments] for each in manifest.partitions] == FIRSTS
     assert [each.partition for each in manifest.partitions] == [0, 1, 2, 3]
@@ -88,20 +88,20 @@ async def test_the_sdk_puts_pages_together(world, page_segments):
     assert manifest.topic_id == (await world.client.topics.describe(WIDE)).id
 
 
-async def test_partition_changed_between_pages_is_returned_as_it_is_now(world, after_page):
-    # Given a manifest that forgets its first segment when that has been shown
+async def test_a_partition_that_changes_between_pages_starts_over(world, after_page):
+    # Given a manifest that forgets its first segment after that was returned
     async def forget() -> None:
         await world.broker.topics.delete_records(WIDE, 0, 1)
         assert len(await world.broker.offload.forget(WIDE, 0)) == 1
 
     after_page(forget)
     manifest = await world.client.offload.describe(WIDE, page_segments=1)
-    # Then it is not among those of the version before
+    # Then segments of the earlier version are not returned
     assert [[segment.first for segment in each.segments] for each in manifest.partitions] == [[1], *FIRSTS[1:]]
     assert manifest.partitions[0].version == 3
 
 
-async def test_a_topic_that_is_made_again_between_pages_is_not_mixed_with_the_other(world, after_page):
+async def test_pages_of_a_recreated_topic_are_not_mixed(world, after_page):
     async def again() -> None:
         await world.broker.topics.delete(WIDE)
         await make(world)

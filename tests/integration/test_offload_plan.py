@@ -21,7 +21,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
         yield world
 
 
-async def test_the_plan_stays_the_same_until_it_is_published(redis_url, prefix, world):
+async def test_a_plan_is_unchanged_until_it_is_published(redis_url, prefix, world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     async with offload_topic(redis_url, prefix, world.home) as other:
@@ -31,7 +31,7 @@ async def test_the_plan_stays_the_same_until_it_is_published(redis_url, prefix, 
         assert edges(await other.plan(seal=True)) == [(1, 2)]
 
 
-async def test_a_broker_that_missed_a_roll_seals_the_ledger_that_is_active(redis_url, prefix, world):
+async def test_a_broker_that_missed_a_roll_seals_the_active_ledger(redis_url, prefix, world):
     await world.produce("a")
     async with offload_topic(redis_url, prefix, world.home) as other:
         await other.roll()
@@ -45,26 +45,26 @@ async def test_an_empty_ledger_is_not_sealed(world):
     assert (await world.state()).active_ledger == 1
 
 
-async def test_active_ledger_is_planned_only_with_seal(world):
+async def test_the_active_ledger_is_planned_only_with_seal(world):
     await world.produce("a")
     assert await world.client.offload.plan(TOPIC, 0) is None
     assert edges(await world.plan(seal=True)) == [(0, 1)]
 
 
-async def test_a_plan_stops_at_an_open_transaction_and_goes_on_when_it_has_ended(world):
-    # Given a record, a transaction of two, a record behind it
+async def test_a_plan_stops_at_an_open_transaction(world):
+    # Given a record, a transaction of two, and a record after it
     broker = world.broker
     await world.produce("a")
     txn = (await broker.transactions.begin(60_000)).id
     await broker.records.produce(TOPIC, records("aborted", "too"), transaction=txn)
     await world.produce("b")
-    # When it is open, history ends before it; when it was aborted, behind its marker
+    # While it is open, the plan ends before it; after the abort, after its marker
     assert edges(await world.plan(seal=True)) == [(0, 1)]
     await world.offload()
     assert await world.client.offload.plan(TOPIC, 0, seal=True) is None
     await broker.transactions.abort(txn)
     await world.offload()
-    # Then what was aborted is in no file
+    # Then no file has the aborted records
     found = await world.offload_state()
     assert [(s.first, s.end, s.records) for s in found.segments] == [(0, 1, 1), (1, 5, 1)]
     assert found.offloaded_offset == found.stable_offset == 5
@@ -81,14 +81,14 @@ async def test_a_stretch_without_a_committed_record_has_no_file(world):
     assert not world.home.exists()
 
 
-async def test_only_what_is_old_enough_is_planned(world):
+async def test_only_old_records_are_planned(world):
     # Given a ledger an hour old, and one of now
     await world.produce("old")
     await world.roll()
     world.clock.advance(HOUR_MS)
     await world.produce("new")
     await world.roll()
-    # Then a plan for what is half an hour old ends between them, one for any age has both
+    # Then a plan for records older than half an hour ends between them, one for any age has both
     plan = await world.plan(older_than_ms=HOUR_MS // 2)
     assert edges(plan) == [(0, 1)]
     await world.client.offload.abandon(TOPIC, 0, plan)
@@ -104,7 +104,7 @@ async def test_a_ledger_with_young_records_is_not_sealed_for_old_ones(world):
     assert (await world.state()).active_ledger == 1
 
 
-async def test_trimmed_records_are_not_planned(world):
+async def test_deleted_records_are_not_planned(world):
     for value in "abc":
         await world.produce(value)
         await world.roll()
@@ -116,8 +116,8 @@ async def test_trimmed_records_are_not_planned(world):
     assert edges(await world.plan()) == [(5, 6)]
 
 
-async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(world):
-    # Given nothing but a scheduled record, which has fallen due
+async def test_a_delay_ledger_is_dropped_when_none_of_its_records_waits(world):
+    # Given only a scheduled record, which has fallen due
     position = await world.client.scheduled.schedule(TOPIC, "soon", deliver_after=200)
     assert position.scheduled is not None
 
@@ -128,7 +128,7 @@ async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(worl
     assert await world.client.offload.plan(TOPIC, 0) is None
     # When its ledger is sealed, too
     await world.client.scheduled.clear(TOPIC)
-    # Then a plan ends where its last record went, and its payload goes
+    # Then a plan ends at its last record, and its payload is dropped
     assert edges(await world.plan()) == [(0, 1)]
     published = await world.offload()
     assert (published.offloaded_offset, published.ledgers_dropped) == (1, 1)
@@ -136,22 +136,22 @@ async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(worl
 
 
 @pytest.mark.parametrize(("below", "is_kept"), [(3, True), (4, False), (5, False)])
-async def test_a_plan_of_which_nothing_is_left_makes_room_for_another(world, below, is_kept):
-    # Given a plan whose job is gone, and records behind it
+async def test_a_plan_whose_records_are_deleted_is_replaced(world, below, is_kept):
+    # Given a plan whose job is gone, and records after it
     await world.produce("a", "b", "c", "d")
     plan = await world.plan(seal=True)
     await world.produce("e", "f")
-    # When retention takes a part of it, or all
+    # When retention deletes a part of it, or all
     await world.broker.topics.delete_records(TOPIC, 0, below)
     world.clock.advance(365 * 24 * HOUR_MS)
-    # Then a request a year later still gets that one, or a part of it
+    # Then a later request still gets that plan, unless all of it was deleted
     found = await world.plan(seal=True)
     assert (found == plan) is is_kept
     assert edges(found) == ([(0, 4)] if is_kept else [(below, 6)])
     assert (await world.offload_state()).plan == found
 
 
-async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothing_else(world):
+async def test_a_plan_whose_records_are_deleted_is_abandoned_without_a_successor(world):
     await world.produce("a")
     await world.plan(seal=True)
     await world.broker.topics.delete_records(TOPIC, 0, 1)
@@ -159,7 +159,7 @@ async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothi
     assert (await world.offload_state()).plan is None
 
 
-async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, prefix, world):
+async def test_a_broker_with_a_cached_deleted_topic_refreshes_it(redis_url, prefix, world):
     await world.produce("a")
     assert edges(await world.plan(seal=True)) == [(0, 1)]
     async with one(redis_url, prefix, **KEEPS) as other:
@@ -168,8 +168,8 @@ async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, pre
     assert await world.client.offload.plan(TOPIC, 0, seal=True) is None
 
 
-async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed_of_another(redis_url, prefix, world):
-    # Given a topic that was deleted and made again since a job has looked at it
+async def test_a_plan_for_a_former_topic_is_refused_and_seals_nothing(redis_url, prefix, world):
+    # Given a topic that was deleted and created again after a job read its id
     meant = await world.topic_id()
     async with one(redis_url, prefix, **KEEPS) as other:
         await other.topics.delete(TOPIC)
@@ -180,11 +180,11 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
         await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=meant)
     assert (await world.offload_state()).plan is None
     assert await world.ledgers() == [1]
-    # And for the new one there is a plan
+    # And the new topic has a plan
     assert edges(await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
 
 
-async def test_missing_offload_home_error_names_the_setting(redis_url, prefix, tmp_path):
+async def test_a_broker_without_an_object_store_refuses_plans(redis_url, prefix, tmp_path):
     nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
     async with offload_topic(redis_url, prefix, tmp_path, offload_home="") as world:
         offload = world.client.offload

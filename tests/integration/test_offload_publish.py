@@ -1,4 +1,4 @@
-"""Publishing offloaded segments, and afterwards: payload is deleted, segments are swapped and forgotten."""
+"""Publishing segments, and what follows: payload is dropped, segments are swapped and forgotten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
         yield world
 
 
-async def test_published_history_leaves_redis_and_the_log_stays(world):
+async def test_published_payload_is_dropped_and_the_log_is_kept(world):
     # Given three ledgers, two of them sealed, and a subscription
     await world.broker.subscriptions.create(TOPIC, "billing", "shared", "earliest")
     for values in ("ab", "c"):
@@ -28,11 +28,11 @@ async def test_published_history_leaves_redis_and_the_log_stays(world):
         await world.roll()
     await world.produce("d")
     before = await world.state()
-    # When what is sealed is written and published
+    # When the sealed ones are written and published
     plan = await world.plan()
     segments = await world.written(plan)
     published = await world.client.offload.publish(TOPIC, 0, plan, segments)
-    # Then its payload is gone, and the partition is what it was
+    # Then their payload is dropped, and the partition is otherwise unchanged
     assert edges(plan) == [(0, 3)]
     assert (published.offloaded_offset, published.ledgers_dropped) == (3, 2)
     assert published.bytes_dropped > 0
@@ -43,14 +43,14 @@ async def test_published_history_leaves_redis_and_the_log_stays(world):
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
     [cursor] = (await world.client.subscriptions.stats(TOPIC, "billing")).cursors
     assert (cursor.read, cursor.backlog) == (0, 4)
-    # and the manifest names the file, of the records that were there
-    shown = await world.offload_state()
-    assert (shown.version, shown.plan, shown.segments) == (1, None, segments)
+    # and the manifest names the file with its records
+    state = await world.offload_state()
+    assert (state.version, state.plan, state.segments) == (1, None, segments)
     assert (world.home / segments[0].file).stat().st_size == segments[0].bytes
     assert segments[0].records == 3
 
 
-async def test_publishing_again_answers_as_before(world):
+async def test_publishing_again_returns_the_same(world):
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
@@ -61,7 +61,7 @@ async def test_publishing_again_answers_as_before(world):
 
 
 async def refused(world: OffloadTopic, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
-    """Why; and that nothing has changed."""
+    """Returns the error, after checking that nothing has changed."""
     before = await world.offload_state()
     with pytest.raises(error) as raised:
         await world.client.offload.publish(TOPIC, 0, plan, segments)
@@ -69,7 +69,7 @@ async def refused(world: OffloadTopic, error: type[errors.LedgerError], plan: Pl
     return raised.value.detail
 
 
-async def test_a_file_that_the_broker_does_not_find_is_not_published(world, tmp_path):
+async def test_a_missing_file_is_not_published(world, tmp_path):
     await world.produce("a")
     plan = await world.plan(seal=True)
     segments = await world.written(plan, tmp_path / "another home")
@@ -78,7 +78,7 @@ async def test_a_file_that_the_broker_does_not_find_is_not_published(world, tmp_
     assert await world.ledgers() == [1, 2]
 
 
-async def test_a_file_that_is_not_what_it_is_said_to_be_is_not_published(world):
+async def test_a_file_that_does_not_match_its_segment_is_not_published(world):
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     [segment] = await world.written(plan)
@@ -93,7 +93,7 @@ async def test_a_file_that_is_not_what_it_is_said_to_be_is_not_published(world):
     assert "damaged" in await refused(world, errors.SegmentMismatch, plan, [segment])
 
 
-async def test_segments_that_are_not_those_of_the_plan_are_not_published(world):
+async def test_segments_that_do_not_match_the_plan_are_not_published(world):
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     [segment] = await world.written(plan)
@@ -105,7 +105,7 @@ async def test_segments_that_are_not_those_of_the_plan_are_not_published(world):
 # -- abandoning --------------------------------------------------------------------------------------------------------
 
 
-async def test_an_abandoned_plan_tells_its_files_and_makes_room(world):
+async def test_abandoning_a_plan_returns_its_files(world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
@@ -117,7 +117,7 @@ async def test_an_abandoned_plan_tells_its_files_and_makes_room(world):
     assert (edges(again), again.id != plan.id) == (edges(plan), True)
 
 
-async def test_published_plan_cannot_be_abandoned(world):
+async def test_a_published_plan_cannot_be_abandoned(world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     await world.client.offload.publish(TOPIC, 0, plan, await world.written(plan))
@@ -137,34 +137,34 @@ async def three(world: OffloadTopic) -> OffloadedPartition:
 
 
 async def compacted(world: OffloadTopic, first: int, end: int, kept: range) -> Segment:
-    """A segment that has only the records kept, made while they are in Redis."""
+    """Writes a segment with only some of its records, from Redis."""
     topic_id = await world.topic_id()
     stretch = Stretch(first, end, segment_file_name(folder(TOPIC, topic_id, 0), first, end, "compacted"))
     return await world.write(stretch, [row for row in await world.rows(first, end) if row.offset in kept])
 
 
 async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
-    # Given two segments, and a smaller one of the first one's stretch
+    # Given two segments, and a smaller one for the stretch of the first
     await world.produce(*"abcd")
     smaller = await compacted(world, 0, 4, range(1, 4, 2))
     await world.offload()
     await world.produce(*"ef")
     await world.offload()
     before = await world.offload_state()
-    # When it takes its place
+    # When it is swapped in
     swapped = await world.swap(before.version, [0], [smaller])
-    # Then the manifest has it, and the unused file is reported
+    # Then the manifest has it, and the replaced file is returned
     assert (swapped.version, swapped.files) == (3, [before.segments[0].file])
     after = await world.offload_state()
     assert (after.segments, after.offloaded_offset) == ([smaller, before.segments[1]], 6)
-    # and who has decided by an older manifest has to decide anew
+    # and a decision by an older manifest is refused
     with pytest.raises(errors.ManifestChanged, match="has version 3, not 2"):
         await world.swap(before.version, [4], [smaller])
     with pytest.raises(errors.SegmentMismatch, match="cover 4 to 6"):
         await world.swap(3, [4], [smaller])
 
 
-async def test_a_segment_whose_file_is_not_there_is_not_swapped_in(world):
+async def test_a_segment_without_its_file_is_not_swapped_in(world):
     await world.produce("a", "b")
     smaller = await compacted(world, 0, 2, range(1))
     await world.offload()
@@ -191,7 +191,7 @@ async def test_segments_below_the_log_start_are_forgotten(world):
     assert (after.segments, after.version, after.offloaded_offset) == (before.segments[2:], 4, 6)
 
 
-async def test_retention_goes_over_what_is_in_parquet_as_over_the_rest(world):
+async def test_retention_applies_to_offloaded_records(world):
     await three(world)
     world.clock.advance(1_000)
     await world.produce("young")
@@ -202,23 +202,23 @@ async def test_retention_goes_over_what_is_in_parquet_as_over_the_rest(world):
 
 
 async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
-    # Given history and a plan
+    # Given offloaded records and a plan
     before = await three(world)
     await world.produce("g")
     await world.plan(seal=True)
-    # When the topic is deleted, and made again
+    # When the topic is deleted, and created again
     await world.client.topics.delete(TOPIC)
     kept = await keys_of(world.broker.store, f"{prefix}:{{{TOPIC}:*")
     await world.client.topics.create(TOPIC, 1)
-    # Then the new one has no history; the files are left
+    # Then the new one has no offloaded records; the files are left
     assert kept == []
     fresh = await world.offload_state()
     assert (fresh.version, fresh.segments, fresh.plan, fresh.offloaded_offset) == (0, [], None, 0)
     assert all((world.home / segment.file).exists() for segment in before.segments)
 
 
-async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_its_version_and_ends_are(world):
-    # Given one that was deleted after the swap was planned, and another that looks the same
+async def test_a_swap_planned_for_a_former_topic_is_refused(world):
+    # Given a topic that was deleted after the swap was planned, and a new one with the same version and ends
     await world.produce("a", "b")
     await world.offload()
     meant, before = await world.topic_id(), await world.offload_state()
@@ -232,7 +232,7 @@ async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_i
         2,
         before.segments[0].first,
     )
-    # When he asks for it, then that is refused, and all records are there
+    # When the swap is requested, then it is refused, and all records are there
     nothing = Segment(0, 2, "", 0, 0, -1, -1, "0" * 16)
     with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
         await world.client.offload.swap(TOPIC, 0, before.version, [0], [nothing], topic_id=meant)

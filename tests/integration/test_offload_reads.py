@@ -1,4 +1,4 @@
-"""Reads of offloaded history by every API, across the border to Redis, and with replaced, missing or damaged files."""
+"""Reads of offloaded records through every API, across the border to Redis."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def headers_of(data) -> list[BatchHeader]:
     return [header for header, _ in split(data.records)]
 
 
-# -- every way in ------------------------------------------------------------------------------------------------------
+# -- all APIs ----------------------------------------------------------------------------------------------------------
 
 
-async def test_readers_of_every_kind_go_from_history_into_redis_without_a_gap(broker, redis_url, prefix, kept):
+async def test_all_readers_continue_from_parquet_to_redis_without_a_gap(broker, redis_url, prefix, kept):
     await fill(broker)
     before = await seen(broker, "t", 0, 0)
     offloaded = await offload(broker, "t", 0, group_bytes=500, rows_max=5)
@@ -63,11 +63,11 @@ async def test_readers_of_every_kind_go_from_history_into_redis_without_a_gap(br
     everything = await seen(broker, "t", 0, 0)
     assert everything[: len(before)] == before
     assert len(everything) > len(before)
-    async with one(redis_url, prefix, **kept) as other:  # which has nothing of it in memory
+    async with one(redis_url, prefix, **kept) as other:  # with empty caches
         assert await seen(other, "t", 0, 0) == everything
         loose = await seen(other, "t", 0, 0, isolation="read_uncommitted")
-        assert [shown for shown in loose if shown[0] < offloaded] == before
-        # REST as JSON, a record at a time: an answer without a record is the end.
+        assert [record for record in loose if record[0] < offloaded] == before
+        # REST as JSON, a record at a time: an empty response is the end.
         async with client_of(other) as api:
             found, at = [], 0
             while True:
@@ -78,19 +78,19 @@ async def test_readers_of_every_kind_go_from_history_into_redis_without_a_gap(br
                 assert len(answer["records"]) <= 3
                 found += [record["offset"] for record in answer["records"]]
                 at = answer["next_offset"]
-        assert found == [shown[0] for shown in everything]
-        # The SDK, which decodes record batches itself.
+        assert found == [record[0] for record in everything]
+        # The SDK, which decodes record batches.
         async with AsyncClient("http://broker", http=httpx.ASGITransport(app=create_app(other))) as client:
             for begin in (0, offloaded - 5, offloaded):
                 read = [(m.offset, m.key, m.value) async for m in client.read("t", 0, begin, max_bytes=900)]
                 assert read == [(s[0], s[2], s[3]) for s in everything if s[0] >= begin]
 
 
-async def test_an_old_kafka_consumer_reads_history_and_goes_on_in_redis(broker, redis_url, prefix, kept):
+async def test_a_kafka_consumer_continues_from_parquet_to_redis(broker, redis_url, prefix, kept):
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=700, rows_max=7)
     await fill(broker, first=40, count=10)
-    wanted = texts(await seen(broker, "t", 0, 0))
+    expected = texts(await seen(broker, "t", 0, 0))
     async with one(redis_url, prefix, **kept) as other, listening(other) as address:
         async with BrokerClient(other, address) as client:
             for committed, bytes_max in ((True, 1), (True, 1 << 20), (False, 1 << 20)):
@@ -99,10 +99,10 @@ async def test_an_old_kafka_consumer_reads_history_and_goes_on_in_redis(broker, 
                     data = fetched(await client.ask(fetch("t", at, committed=committed, bytes_max=bytes_max), 11))
                     found += values(data, committed=True)
                     at = headers_of(data)[-1].last_offset + 1
-                assert found == wanted if committed else set(found) >= set(wanted)
+                assert found == expected if committed else set(found) >= set(expected)
 
 
-async def test_a_fetch_session_crosses_from_history_to_redis(broker, redis_url, prefix, kept):
+async def test_a_fetch_session_continues_from_parquet_to_redis(broker, redis_url, prefix, kept):
     await broker.records.produce("t", records("a", "b"))
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("c"))
@@ -116,7 +116,7 @@ async def test_a_fetch_session_crosses_from_history_to_redis(broker, redis_url, 
             assert values(fetched(third)) == ["a", "b"]
 
 
-async def test_history_that_ends_in_aborted_records_is_passed_by_a_marker(broker, redis_url, prefix, kept):
+async def test_offloaded_records_that_end_in_aborts_end_with_a_marker(broker, redis_url, prefix, kept):
     await broker.records.produce("t", records("a"))
     txn = (await broker.transactions.begin(None)).id
     await broker.records.produce("t", records("never", "never"), transaction=txn)
@@ -145,7 +145,7 @@ async def test_a_batch_with_the_brokers_timestamps_keeps_them(broker):
     await broker.records.produce_batches("t", 0, bytes(data))
     await broker.records.produce_batches("t", 0, encode([(None, b"z", (), T0)]))
     before = await seen(broker, "t", 0, 0)
-    assert [shown[1] for shown in before] == [T0 + 5, T0 + 5, T0]
+    assert [record[1] for record in before] == [T0 + 5, T0 + 5, T0]
     await offload(broker, "t", 0)
     broker.catalog.forget("t")
     assert await seen(broker, "t", 0, 0) == before
@@ -155,7 +155,7 @@ async def test_a_batch_with_the_brokers_timestamps_keeps_them(broker):
     assert kinds == [LOG_APPEND_TIME, 0]
 
 
-async def test_idempotent_producers_are_known_after_their_batches_went_to_parquet(broker):
+async def test_idempotent_producers_survive_the_offload_of_their_batches(broker):
     async with listening(broker) as address, BrokerClient(broker, address) as client:
         sent = batch("a", "b", producer=(7, 0, 0))
         assert produced(await client.ask(produce("t", sent), 9)).base_offset == 0
@@ -167,15 +167,15 @@ async def test_idempotent_producers_are_known_after_their_batches_went_to_parque
     assert await values_of(broker, "t") == ["a", "b", "c"]
 
 
-async def test_offsets_are_found_by_time_in_history(broker, redis_url, prefix, kept):
+async def test_offsets_are_found_by_time_in_the_offloaded_range(broker, redis_url, prefix, kept):
     await fill(broker, count=20)
     everything = await seen(broker, "t", 0, 0)
     await offload(broker, "t", 0, group_bytes=400, rows_max=3)
     async with one(redis_url, prefix, **kept) as other, listening(other) as address:
         async with BrokerClient(other, address) as client:
-            for wanted in range(T0 - 1, T0 + 21):
-                first = next(((0, s[0], s[1]) for s in everything if s[1] >= wanted), (0, -1, -1))
-                topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, wanted)])]
+            for timestamp in range(T0 - 1, T0 + 21):
+                first = next(((0, s[0], s[1]) for s in everything if s[1] >= timestamp), (0, -1, -1))
+                topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, timestamp)])]
                 answer = (await client.ask(ListOffsetsRequest(-1, 1, topics), 7)).topics[0].partitions[0]
                 assert (answer.error_code, answer.offset, answer.timestamp) == first
         partition = await other.catalog.partition("t", 0)
@@ -190,8 +190,8 @@ async def test_kafka_clients_get_the_end_of_the_offloaded_log(broker):
 
     async def places(client):
         found = []
-        for wanted in (-2, -4, -5):
-            topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, wanted)])]
+        for timestamp in (-2, -4, -5):
+            topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, timestamp)])]
             found.append((await client.ask(ListOffsetsRequest(-1, 1, topics), 9)).topics[0].partitions[0].offset)
         return found
 
@@ -209,14 +209,14 @@ async def received(broker, name="s", **more):
     return await broker.subscriptions.receive("t", name, **more)
 
 
-async def test_a_subscription_receives_acknowledges_and_seeks_in_history(broker, redis_url, prefix, kept):
+async def test_a_subscription_receives_acknowledges_and_seeks_offloaded_records(broker, redis_url, prefix, kept):
     await fill(broker, count=20)
     everything = await seen(broker, "t", 0, 0)
     await broker.subscriptions.create("t", "s")
     early = await received(broker, max_records=5)
     await offload(broker, "t", 0, group_bytes=400, rows_max=3)
     async with one(redis_url, prefix, **kept) as other:
-        # What was leased before comes back, from Parquet by now.
+        # Leased messages are redelivered, now from Parquet.
         await other.subscriptions.nack("t", "s", "default", None)
         got = []
         while messages := await received(other, max_records=6):
@@ -224,15 +224,15 @@ async def test_a_subscription_receives_acknowledges_and_seeks_in_history(broker,
             await other.subscriptions.ack("t", "s", "default", [m.id for m in messages])
         assert sorted(got) == everything
         assert len(early) == 5
-        # And a seek goes back into it.
+        # And a seek returns into it.
         await other.subscriptions.seek("t", "s", offsets={0: everything[7][0]})
         again = await received(other, max_records=100)
-        assert [m.value for m in again] == [shown[3] for shown in everything[7:]]
+        assert [m.value for m in again] == [record[3] for record in everything[7:]]
         await other.subscriptions.seek("t", "s", timestamp_ms=0)
-        assert [m.value for m in await received(other, max_records=100)] == [shown[3] for shown in everything]
+        assert [m.value for m in await received(other, max_records=100)] == [record[3] for record in everything]
 
 
-async def test_a_transaction_acknowledges_messages_of_history(broker):
+async def test_a_transaction_acknowledges_offloaded_messages(broker):
     await broker.records.produce("t", records("a", "b", "c"))
     await offload(broker, "t", 0)
     broker.catalog.forget("t")
@@ -245,8 +245,8 @@ async def test_a_transaction_acknowledges_messages_of_history(broker):
     assert [m.id for m in await received(broker)] == [MessageId(0, 2)]
 
 
-@pytest.mark.timeout(60)  # it must not read on for ever where history ends
-async def test_a_batch_in_which_history_ends_is_delivered_whole(broker):
+@pytest.mark.timeout(60)  # a loop at the offloaded offset must not hang the test
+async def test_a_batch_across_the_offloaded_offset_is_delivered_as_a_whole(broker):
     await broker.records.produce("t", records("0", "1", "2", "3"))
     partition = await broker.catalog.partition("t", 0)
     stretch = Stretch(0, 3, manifest.segment_file_name(manifest.folder("t", partition.topic_id, 0), 0, 3, "p"))
@@ -259,7 +259,7 @@ async def test_a_batch_in_which_history_ends_is_delivered_whole(broker):
     assert [m.value for m in await received(broker)] == [b"0", b"1", b"2", b"3"]
 
 
-async def test_records_that_were_compacted_away_are_not_delivered_and_hold_nothing_up(broker):
+async def test_compacted_records_are_skipped_without_blocking(broker):
     await broker.records.produce("t", records("0", "1", "2", "3"))
     await broker.records.produce("t", records("4", "5"))
     await offload(broker, "t", 0)

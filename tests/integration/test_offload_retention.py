@@ -1,4 +1,4 @@
-"""The log start moves into history in Parquet: reads, forgotten segments and deleted files."""
+"""The log start moves into the offloaded range: reads, forgotten segments, and deleted files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
-    """Segments of offsets 0 to 2, 3 to 5 and 6 to 8, a day between them; in Redis 9 and 10."""
+    """Segments of offsets 0 to 2, 3 to 5 and 6 to 8, a day between them; 9 and 10 are in Redis."""
     async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         for values in ("abc", "def", "ghi"):
             await world.produce(*values)
@@ -35,7 +35,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
 
 
 async def left(world: OffloadTopic) -> tuple[int, list[int], int]:
-    """The log start, the segments, and the number of files."""
+    """Returns the log start, the segments, and the number of files."""
     await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))
     segments = (await world.offload_state()).segments
@@ -47,17 +47,17 @@ async def left(world: OffloadTopic) -> tuple[int, list[int], int]:
 async def test_segments_below_the_log_start_are_forgotten_and_their_files_deleted(world, below, firsts):
     assert await world.broker.topics.delete_records(TOPIC, 0, below) == below
     assert await left(world) == (below, firsts, len(firsts))
-    shown = await world.state()
-    assert (shown.offloaded_offset, shown.start_offset) == (9, below)
+    state = await world.state()
+    assert (state.offloaded_offset, state.start_offset) == (9, below)
 
 
-async def test_retention_counts_history_as_it_does_what_is_in_redis(world):
+async def test_retention_counts_offloaded_records(world):
     await world.broker.topics.grow(TOPIC, settings={"retention_ms": 2 * DAY_MS})
     assert await left(world) == (3, [3, 6], 2)
     size = (await world.state()).bytes
     await world.broker.topics.grow(TOPIC, settings={"retention_ms": -1, "retention_bytes": size - 1})
     assert await left(world) == (6, [6], 1)
-    # A subscription that has read none of it holds it back, where it may
+    # A subscription that has not read them retains them, if it may
     await world.broker.subscriptions.create(TOPIC, "s")
     await world.broker.topics.grow(TOPIC, settings={"retention_bytes": 1, "retention_acknowledged": 1})
     assert await left(world) == (6, [6], 1)
@@ -67,8 +67,8 @@ async def test_retention_counts_history_as_it_does_what_is_in_redis(world):
     assert await left(world) == (11, [], 0)
 
 
-async def test_readers_begin_at_the_log_start_within_history(world):
-    """It lies inside a batch, and inside a segment."""
+async def test_readers_begin_at_a_log_start_in_the_offloaded_range(world):
+    """The log start is inside a batch, and inside a segment."""
     await world.broker.subscriptions.create(TOPIC, "s")
     await world.broker.topics.delete_records(TOPIC, 0, 4)
     await world.broker.maintenance.retain()
@@ -82,31 +82,31 @@ async def test_readers_begin_at_the_log_start_within_history(world):
     assert found[0] == 4
     async with listening(world.broker) as address, KafkaClient(address) as kafka:
 
-        async def find(wanted: int) -> int:
-            topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, wanted)])]
+        async def find(timestamp: int) -> int:
+            topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, timestamp)])]
             answer = await kafka.ask(ListOffsetsRequest(-1, 1, topics), 9)
             return int(answer.topics[0].partitions[0].offset)
 
         # earliest, end, first in Redis, last in Parquet, by time
-        assert [await find(wanted) for wanted in (-2, -1, -4, -5, 0)] == [4, 11, 9, 8, 4]
+        assert [await find(timestamp) for timestamp in (-2, -1, -4, -5, 0)] == [4, 11, 9, 8, 4]
         await world.broker.topics.delete_records(TOPIC, 0, 10)
-        assert [await find(wanted) for wanted in (-2, -4, -5)] == [10, 10, -1]
+        assert [await find(timestamp) for timestamp in (-2, -4, -5)] == [10, 10, -1]
 
 
-async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_the_next_that_looks(world):
+async def test_payload_published_by_a_dead_broker_is_dropped_by_maintenance(world):
     # Given a ledger in Parquet whose payload was not dropped
     await world.roll()
     keys = (await world.broker.catalog.partition(TOPIC, 0)).keys
     ledgers = await world.ledgers()
     await world.broker.store.command("HSET", keys.state, "cold", 11, key=keys.state)
-    # When upkeep looks, with nothing to trim
+    # When maintenance runs, with nothing to trim
     await world.broker.maintenance.retain()
-    # Then it goes, and the log starts where it did
+    # Then it is dropped, and the log start does not change
     assert await world.ledgers() == ledgers[1:]
     assert (await world.state()).start_offset == 0
 
 
-async def test_broker_without_the_offload_home_leaves_the_files(world, redis_url, prefix):
+async def test_a_broker_without_the_object_store_leaves_the_files(world, redis_url, prefix):
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     async with one(redis_url, prefix, clock=world.clock, offload_home="") as other:
         await other.maintenance.retain()
@@ -114,7 +114,7 @@ async def test_broker_without_the_offload_home_leaves_the_files(world, redis_url
     assert len(list(world.home.rglob("*.parquet"))) == 3
 
 
-async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_goes_on(world, monkeypatch):
+async def test_retention_continues_after_a_file_that_cannot_be_deleted(world, monkeypatch):
     def refuse(home: ObjectStore, file: str) -> None:
         raise PermissionError(file)
 
@@ -128,11 +128,11 @@ async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_g
 
 
 async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, monkeypatch):
-    asked: list[int] = []
+    reads: list[int] = []
     forget = world.broker.offload.forget
 
     async def counted(topic: str, number: int) -> object:
-        asked.append(number)
+        reads.append(number)
         return await forget(topic, number)
 
     monkeypatch.setattr(world.broker.offload, "forget", counted)
@@ -140,23 +140,23 @@ async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, 
         await world.broker.topics.delete_records(TOPIC, 0, below)
         await world.broker.maintenance.retain()
         await world.broker.maintenance.retain()
-        assert len(asked) == times
+        assert len(reads) == times
 
 
-async def test_segments_published_below_the_log_start_are_forgotten_without_another_trim(world):
-    # Given a job that has written its files when all it has written is deleted
+async def test_segments_published_below_the_log_start_are_forgotten(world):
+    # Given a job that has written files whose records are deleted before it publishes
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
     await world.broker.topics.delete_records(TOPIC, 0, 11)
     await world.broker.maintenance.retain()
-    # When it publishes them all the same
+    # When it publishes them
     await world.client.offload.publish(TOPIC, 0, plan, segments)
     assert [segment.first for segment in (await world.offload_state()).segments] == [9]
     # Then the next retention forgets them
     assert await left(world) == (11, [], 0)
 
 
-async def test_offloading_goes_on_where_the_log_start_has_passed_all_that_was_offloaded(world):
+async def test_offloading_continues_at_a_log_start_above_the_offloaded_offset(world):
     await world.broker.topics.delete_records(TOPIC, 0, 10)
     assert await left(world) == (10, [], 0)
     await world.produce("l")

@@ -1,4 +1,4 @@
-"""lua/offload/*: every reply, the state left unchanged, and that a repeated call changes nothing."""
+"""lua/offload/*: every reply, unchanged state, and repeated calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGE = 3_000_000_000_000_000  # tostring of it in Lua is 3e+15
 
 @pytest.fixture
 def filled(ledger):
-    """Three batches of two records; the ledger of the first two is sealed."""
+    """Appends three batches of two records; the ledger of the first two is sealed."""
     ledger.append(2)
     ledger.append(2)
     ledger.ledger = int(ledger.roll()[1])
@@ -57,7 +57,7 @@ def test_planning_again_changes_nothing(filled):
 
 
 @pytest.mark.parametrize(("seen", "end"), [(2, 4), (0, 7)])
-def test_a_plan_from_an_old_picture_or_beyond_the_stable_offset_is_refused(filled, seen, end):
+def test_a_stale_plan_or_one_beyond_the_stable_offset_is_refused(filled, seen, end):
     before = filled.dump()
     assert run(filled, "plan", PLAN, seen, end) == [Status.STALE, "0", "6"]
     assert filled.dump() == before
@@ -79,14 +79,14 @@ def test_publishing_moves_the_offloaded_offset_and_leaves_log_and_start_alone(fi
     assert (state(filled, "cold"), state(filled, "start"), filled.dump()["log"]) == ("4", start, log)
 
 
-def test_publishing_again_answers_as_before_and_changes_nothing(filled):
+def test_publishing_again_returns_the_same_and_changes_nothing(filled):
     first = publish(filled)
     before = filled.dump()
     assert run(filled, "publish", PLAN, 4, 0, FIRST) == [*first[:2], str(first[2])]
     assert filled.dump() == before
 
 
-def test_publishing_again_is_known_by_its_segments_after_another_plan_was_stored(filled):
+def test_publishing_again_after_another_plan_is_recognized_by_its_segments(filled):
     publish(filled)
     run(filled, "plan", OTHER, 4, 6)
     assert run(filled, "publish", PLAN, 4, 0, FIRST) == [Status.OK, "4", "1"]
@@ -108,19 +108,19 @@ def test_offsets_of_any_size_keep_their_digits(filled):
     assert state(filled, "cold") == str(LARGE)
 
 
-def test_payload_goes_once_it_is_published_and_its_log_entries_stay(filled):
-    # Given a sealed ledger that ends below what is published
+def test_published_payload_is_dropped_and_its_log_entries_stay(filled):
+    # Given a sealed ledger that ends below the offloaded offset
     assert filled.trim()[3:] == []
     publish(filled)
-    # When retention looks, with nothing to trim
+    # When retention runs, with nothing to trim
     status, start, trimmed, *ledgers = filled.trim()
-    # Then the sealed ledger goes, and all its entries are in the log
+    # Then the sealed ledger is dropped, and all its entries are in the log
     assert (status, start, trimmed, ledgers) == (Status.OK, "0", 0, ["1"])
     assert filled.drop(1)[1] == 1
     assert [entry.ledger for entry in filled.log()] == [1, 1, 2]
 
 
-def test_a_ledger_that_goes_beyond_what_is_published_keeps_its_payload(filled):
+def test_a_ledger_beyond_the_offloaded_offset_keeps_its_payload(filled):
     publish(filled, end=3)
     assert filled.trim()[3:] == []
     assert filled.drop(1)[1] == 0
@@ -129,7 +129,7 @@ def test_a_ledger_that_goes_beyond_what_is_published_keeps_its_payload(filled):
 # -- abandon -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_abandoned_plan_makes_room_for_another(filled):
+def test_after_an_abandoned_plan_another_is_stored(filled):
     run(filled, "plan", PLAN, 0, 4)
     assert run(filled, "abandon", PLAN) == [Status.OK]
     assert run(filled, "abandon", PLAN) == [Status.OK]
@@ -153,14 +153,14 @@ def two(filled):
     return filled
 
 
-def test_segments_take_the_place_of_others(two):
+def test_segments_are_swapped(two):
     both = '{"first":0,"end":6}'
     assert run(two, "swap", 1, 2, 0, 4, 0, both) == [Status.OK, 2]
     assert manifest(two) == {"0": both, "version": "2"}
     assert state(two, "cold") == "6"
 
 
-def test_swapping_again_finds_the_work_done(two):
+def test_swapping_again_returns_the_same(two):
     run(two, "swap", 1, 1, 4, 4, FIRST)
     before = two.dump()
     assert run(two, "swap", 1, 1, 4, 4, FIRST) == [Status.OK, "2"]
@@ -186,7 +186,7 @@ def test_forgotten_segments_leave_and_forgetting_again_changes_nothing(two):
     assert two.dump() == before
 
 
-def test_a_segment_that_was_swapped_meanwhile_is_not_forgotten(two):
+def test_a_swapped_segment_is_not_forgotten(two):
     before = two.dump()
     assert run(two, "forget", 0, SECOND) == [Status.OK]
     assert two.dump() == before

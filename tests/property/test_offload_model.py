@@ -1,8 +1,8 @@
-"""Any log with any part of it offloaded: a read_committed consumer gets the same from every offset as before.
+"""For any log and any offloaded part of it, a committed reader gets the same records from every offset as before.
 
-log      plain batches of every compression, transactions side by side that commit or abort, sealed ledgers
-offload  up to where ledgers end or up to the stable offset, in row groups of random size, more than once
-reads    from every offset, in answers of random size; by time; through a subscription
+log      plain batches of every compression, concurrent transactions that commit or abort, sealed ledgers
+offload  up to ends of ledgers or up to the stable offset, in row groups of random size, more than once
+reads    from every offset, in responses of random size; by time; through a subscription
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.broker.types import Isolation
 from redis_ledger.ids import TxnId
 from redis_ledger.records.build import encode
 from tests.support.broker import one
-from tests.support.offload_job import Shown, offload, seen
+from tests.support.offload_job import RecordFields, offload, seen
 
 T0 = 1_700_000_000_000
 KEEPS: dict[str, Any] = {"retention_ms": -1, "max_transaction_timeout_ms": 10**9, "default_timeout_ms": 10**8}
@@ -47,7 +47,7 @@ steps = st.one_of(
 class Run:
     def __init__(self, broker: Broker) -> None:
         self.broker, self.open = broker, dict[int, TxnId]()
-        self.known: list[Shown] = []
+        self.known: list[RecordFields] = []
 
     async def step(self, name: str, *args: Any) -> None:
         event(name)
@@ -79,8 +79,8 @@ class Run:
         assert await seen(self.broker, "t", 0, 0) == before
 
 
-async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[int]) -> list[Shown]:
-    """The records that another broker reads, which has no state and almost no cache."""
+async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[int]) -> list[RecordFields]:
+    """Returns the records read through another broker, with no state and almost no cache."""
     async with one(url, prefix, offload_home=home, offload_cache_bytes=200, **KEEPS) as broker:
         partition = await broker.catalog.partition("t", 0)
         everything = await seen(broker, "t", 0, 0)
@@ -88,17 +88,17 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         head = await partition.offsets.head()
         for at, offset in enumerate(offsets):
             size = sizes[at % len(sizes)]
-            wanted = [shown for shown in everything if shown[0] >= offset]
-            assert await seen(broker, "t", 0, offset, max_bytes=size) == wanted
+            expected = [record for record in everything if record[0] >= offset]
+            assert await seen(broker, "t", 0, offset, max_bytes=size) == expected
             loose = await seen(broker, "t", 0, offset, isolation=isolations[1], max_bytes=size)
-            assert [shown for shown in loose if shown[0] < head.offloaded_offset] == [
-                shown for shown in wanted if shown[0] < head.offloaded_offset
+            assert [record for record in loose if record[0] < head.offloaded_offset] == [
+                record for record in expected if record[0] < head.offloaded_offset
             ]
-        # By time: the first record, in offset order, that is as late.
+        # By time: the first record at or after it, in offset order.
         for wanted_ms in range(T0, T0 + 52, 7):
             first = next(((s[0], s[1]) for s in everything if s[1] >= wanted_ms), None)
             assert await offsets_for_times.find(partition, wanted_ms, True, broker.partition_fetch.budget()) == first
-        # By a subscription: each once, and nothing is left over.
+        # By a subscription: each once, with no backlog at the end.
         await broker.subscriptions.create("t", "s")
         got = []
         while messages := await broker.subscriptions.receive("t", "s", max_records=7):
@@ -110,8 +110,10 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         return everything
 
 
-async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tuple[list[Shown], list[Shown]]:
-    """The records read before the last offload, and by another broker after it."""
+async def play(
+    url: str, history: list[tuple[Any, ...]], sizes: list[int]
+) -> tuple[list[RecordFields], list[RecordFields]]:
+    """Returns the records read before the last offload, and by another broker after it."""
     prefix = f"t{secrets.token_hex(6)}"
     with tempfile.TemporaryDirectory() as home:
         async with one(url, prefix, offload_home=home, **KEEPS) as broker:
@@ -128,7 +130,7 @@ async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tu
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, min_size=6, max_size=20), st.lists(st.integers(1, 800), min_size=1, max_size=3))
-def test_every_read_of_an_offloaded_log_is_as_it_was(redis_url, monkeypatch, history, sizes):
+def test_reads_of_an_offloaded_log_are_unchanged(redis_url, monkeypatch, history, sizes):
     monkeypatch.setattr("redis_ledger.offload.to_batches.RECORDS_MAX", 2)  # so that row groups make several batches
     before, after = asyncio.run(play(redis_url, history, sizes))
     assert after == before

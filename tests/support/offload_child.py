@@ -1,7 +1,6 @@
-"""A job that offloads a partition and a broker that serves it, both dying at a chosen write, in a process of their own.
+"""A job that offloads a partition and its broker, which die at a chosen write, in a separate process.
 
-Started once, it forks for every case it reads, as crash_child does.  Steps can be done again: that is what the job does
-that is started after one that died.
+Started once, it forks for every case, like crash_child.  Steps can be repeated, as the job after a crash does.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from tests.support.crash_child import READS, SteppingStore, StepsReport, child, 
 TOPIC = "orders"
 SETTINGS: dict[str, Any] = {"coordinators": 1, "retention_ms": -1}
 STEPS = ("offload", "compact", "produce", "offload again", "delete", "forget", "produce more", "plan", "abandon")
-KEPT = (0, 2)  # offsets of the first segment that compaction keeps
+KEPT = (0, 2)  # offsets that compaction keeps in the first segment
 
 
 @dataclass(slots=True)
 class Case:
-    """n 0: survive."""
+    """n 0: no crash."""
 
     url: str
     prefix: str
@@ -46,7 +45,7 @@ class CountedStore(SteppingStore):
 
 
 async def prepare(broker: Broker) -> None:
-    """Two ledgers, the first one sealed."""
+    """Fills two ledgers, the first one sealed."""
     await broker.topics.create(TOPIC, 1)
     await broker.records.produce(TOPIC, records("a", "b"))
     await (await broker.catalog.partition(TOPIC, 0)).seal()
@@ -78,7 +77,7 @@ class Scenario:
             await self.offloader.publish(TOPIC, 0, plan.id, [await self.write(each, found) for each in plan.stretches])
 
     async def compact(self) -> None:
-        """The first segment, unless it is compacted or forgotten."""
+        """Compacts the first segment, unless it is compacted or forgotten."""
         [state] = (await self.offloader.page(TOPIC)).states
         first = state.manifest.segment_at(0)
         if first is None or first.records == len(KEPT):
@@ -97,9 +96,9 @@ class Scenario:
         partition = await self.broker.catalog.partition(TOPIC, 0)
         read = await partition.reader.read(offset, committed=True, bytes_max=1 << 20)
         return [
-            Row(entry.base_offset + place, record.timestamp_ms, record.key, record.value)
+            Row(entry.base_offset + delta, record.timestamp_ms, record.key, record.value)
             for entry, payload in zip(read.entries, read.payloads, strict=True)
-            for place, record in enumerate(decode(payload))
+            for delta, record in enumerate(decode(payload))
         ]
 
     async def write(self, stretch: Stretch, found: Sequence[Row]) -> Segment:

@@ -1,4 +1,4 @@
-"""Offloading without Spark: what the job does, in a few lines, over a broker in the test's own process.
+"""Offloading without Spark: a minimal job over a broker in the test's process.
 
 before = await seen(broker, "t", 0, offset)
 await offload(broker, "t", 0)
@@ -21,13 +21,13 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 
 READ_BYTES = 1 << 20
-STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2  # Kafka's codes for a file that is away, and for one that is damaged
+STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2  # Kafka's codes for a missing and for a damaged file
 T0 = 1_700_000_000_000  # of the first record that `fill` writes
 Shown = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
 
 async def fill(broker: Broker, *, first: int = 0, count: int = 40) -> None:
-    """Transactions, of which every third is aborted, plain batches between them, every compression."""
+    """Appends transactions, of which every third is aborted, with plain batches in between, in every compression."""
     for n in range(first, first + count):
         rows = [(b"k%d" % n, b"%d.%d" % (n, i), [("h", b"%d" % i)] if i % 2 else [], T0 + n) for i in range(1 + n % 4)]
         data = encode(rows, compression=n % 5)
@@ -80,7 +80,7 @@ async def written(
 
 
 async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True, **more: Any) -> int:
-    """The offloaded offset after this call.  more: as `written` takes it."""
+    """Returns the offloaded offset afterwards.  more: arguments of `written`."""
     plan = await broker.offload.plan(topic, number, seal=seal)
     if plan is None:
         return 0
@@ -89,7 +89,7 @@ async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True,
 
 
 async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row], bool], suffix: str = "c") -> None:
-    """Every segment is replaced by one with fewer rows."""
+    """Replaces every segment by one with fewer rows."""
     state = (await broker.offload.page(topic)).states[number]
     home = open_home(broker.config.offload_home)
     removed, added = [], []
@@ -121,7 +121,7 @@ async def seen(
     isolation: Isolation = "read_committed",
     max_bytes: int = READ_BYTES,
 ) -> list[Shown]:
-    """Every record a reader gets from the offset on: offset, timestamp, key, value, headers."""
+    """Returns every record from the offset on: offset, timestamp, key, value, headers."""
     found: list[Shown] = []
     at = offset
     while True:
@@ -137,13 +137,13 @@ async def seen(
 
 
 def files_of(broker: Broker) -> list[str]:
-    """The Parquet files in the home."""
+    """Returns the Parquet files in the object store."""
     home = Path(broker.config.offload_home)
     return sorted(str(path.relative_to(home)) for path in home.rglob("*.parquet"))
 
 
-def texts(shown: list[Shown]) -> list[str]:
-    values = [value for _, _, _, value, _ in shown]
+def texts(records: list[Shown]) -> list[str]:
+    values = [value for _, _, _, value, _ in records]
     assert None not in values
     return [value.decode() for value in values if value is not None]
 

@@ -1,6 +1,6 @@
 """Offloads a topic over REST, without Spark:  python -m tests.support.offload_over_rest URL TOPIC
 
-For tests whose environment has neither pyarrow nor this project's dependencies: they run it as a process of its own.
+For tests whose environment has neither pyarrow nor this project's dependencies: they run it as a separate process.
 """
 
 from __future__ import annotations

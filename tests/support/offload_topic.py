@@ -1,4 +1,4 @@
-"""A topic of one partition whose history goes to Parquet, and the job that writes it, in a few lines.
+"""A topic of one partition with an object store, and a minimal offloading job.
 
 async with offload_topic(url, prefix, home) as world:
     await world.produce("a", "b")
@@ -31,7 +31,7 @@ KEEPS: dict[str, Any] = {"retention_ms": -1, "ledger_age_ms_max": 1 << 40}
 
 
 class OffloadTopic:
-    """One broker, asked in-process by an SDK client.  Times are those of `clock`."""
+    """One broker with an in-process SDK client.  Times are those of `clock`."""
 
     def __init__(self, broker: Broker, client: AsyncClient, home: Path, clock: ManualClock) -> None:
         self.broker, self.client, self.home, self.clock = broker, client, home, clock
@@ -71,7 +71,7 @@ class OffloadTopic:
             return writer.finish()
 
     async def offload(self) -> OffloadPublished:
-        """All that is decided, in one go."""
+        """Offloads all decided records."""
         plan = await self.plan(seal=True)
         return await self.client.offload.publish(TOPIC, 0, plan, await self.written(plan))
 
@@ -88,7 +88,7 @@ class OffloadTopic:
         return (await self.client.topics.describe(TOPIC)).partition_states[0]
 
     async def ledgers(self) -> list[int]:
-        """That Redis holds payload of."""
+        """Returns the ledgers whose payload is in Redis."""
         keys = (await self.broker.catalog.partition(TOPIC, 0)).keys
         return sorted(int(name) for name in await self.broker.store.command("HKEYS", keys.ledgers, key=keys.state))
 

@@ -1,6 +1,5 @@
 # mypy: disable-error-code="import-not-found"
-"""History that was offloaded to Parquet, read by a consumer that knows nothing of it; Kafka has no such thing, so that
-there these tests skip."""
+"""Offloaded records, read by an ordinary consumer.  Kafka has no counterpart, so these tests skip there."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 @pytest.fixture
 def offload():
-    """Everything that is decided in the topic goes to Parquet; where each partition's history ends then."""
+    """Offloads all decided records of the topic; returns the offloaded offset of each partition."""
     if not HTTP:
         pytest.skip("HTTP is not the address of the broker's REST port")
 
@@ -35,7 +34,8 @@ def offload():
 
 @pytest.fixture
 def written(topic, producer, transactional, send):
-    """A topic whose log has plain, idempotent, compressed, committed and aborted batches; and what is committed."""
+    """Fills a topic with plain, idempotent, compressed, committed and aborted batches; returns the committed
+    records."""
     called, committed = topic(), []
 
     def write(tag):
@@ -53,7 +53,7 @@ def written(topic, producer, transactional, send):
             producing.begin_transaction()
             for value in values:
                 producing.produce(called, value, key=b"k", headers=[("n", b"%d" % number)])
-            producing.flush(20)  # an abort would purge what was not sent yet
+            producing.flush(20)  # an abort would discard unsent records
             if number % 3:
                 producing.commit_transaction(20)
                 committed.extend(values)
@@ -64,22 +64,22 @@ def written(topic, producer, transactional, send):
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_an_old_consumer_reads_history_and_goes_on_without_a_gap(isolation, written, offload, everything):
+def test_a_consumer_reads_offloaded_records_and_continues_without_a_gap(isolation, written, offload, everything):
     called, committed, write = written
-    # Given a log of which the first part went to Parquet
+    # Given a log of which the first part is offloaded
     write(b"offloaded")
     (border,) = offload(called)
     assert border == 5 * 50 + 12 * 4
     write(b"hot")
     # When an ordinary consumer begins at 0
     found = everything(called, isolation=isolation)
-    # Then it has every committed record, in order; one that reads uncommitted may see aborted ones besides
+    # Then it gets every committed record, in order; with read_uncommitted it may also get aborted ones
     known = set(committed)
     assert [value for value in found if value in known] == committed
     assert found == committed or isolation == "read_uncommitted"
 
 
-def test_history_can_be_read_from_any_offset(written, offload, consumer, read):
+def test_offloaded_records_are_read_from_any_offset(written, offload, consumer, read):
     called, committed, write = written
     write(b"offloaded")
     (border,) = offload(called)
@@ -97,7 +97,7 @@ def test_history_can_be_read_from_any_offset(written, offload, consumer, read):
     assert reader.get_watermark_offsets(TopicPartition(called, 0), timeout=10) == (0, border)
 
 
-def test_an_offset_is_found_by_time_in_history(topic, producer, send, offload, consumer):
+def test_an_offset_is_found_by_time_in_the_offloaded_range(topic, producer, send, offload, consumer):
     called = topic()
     sent = producer()
     for n in range(20):
@@ -107,7 +107,7 @@ def test_an_offset_is_found_by_time_in_history(topic, producer, send, offload, c
     assert found.offset == 8
 
 
-def test_a_group_that_is_behind_catches_up_through_history(written, offload, consumer, read, name):
+def test_a_lagging_group_catches_up_through_offloaded_records(written, offload, consumer, read, name):
     called, committed, write = written
     write(b"offloaded")
     group = name("g")

@@ -1,4 +1,4 @@
-"""The manifest: which segment holds an offset, and what may be published or swapped."""
+"""Manifests: segments by offset, and validation of publishes and swaps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST, SECOND = segment(10, 20, f"{HERE}1.parquet"), segment(20, 25, f"{HERE}2.p
 EMPTY = segment(20, 25, "", 0, 0)
 
 
-def test_the_segment_that_holds_an_offset_is_found():
+def test_segment_at_returns_the_segment_of_an_offset():
     manifest = Manifest(3, [FIRST, SECOND, segment(40, 50)])
     found = {offset: manifest.segment_at(offset) for offset in (9, 10, 19, 20, 24, 25, 39, 40, 50)}
     assert [offset for offset, held in found.items() if held is None] == [9, 25, 39, 50]
@@ -45,38 +45,38 @@ LONG = Manifest(7, [segment(first, first + 10) for first in range(0, 50, 10)])
 
 
 @pytest.mark.parametrize(
-    ("place", "limit", "shown", "next_first"),
+    ("token", "limit", "firsts", "next_first"),
     [
         (PageToken("t-1", 0, 0, 0), 2, [0, 10], 20),
         (PageToken("t-1", 0, 7, 20), 2, [20, 30], 40),
         (PageToken("t-1", 0, 7, 40), 2, [40], None),
         (PageToken("t-1", 0, 7, 30), 2, [30, 40], None),
         (PageToken("t-1", 0, 6, 20), 2, [0, 10], 20),  # another version: from the beginning
-        (PageToken("t-1", 1, 7, 20), 2, [0, 10], 20),  # a place in another partition
+        (PageToken("t-1", 1, 7, 20), 2, [0, 10], 20),  # a token for another partition
         (PageToken("t-1", 0, 7, 20), 0, [], 20),
     ],
 )
-def test_a_page_goes_on_where_the_one_before_it_ended(place, limit, shown, next_first):
-    manifest, rest = place.cut(0, LONG, limit)
-    assert ([each.first for each in manifest.segments], manifest.version) == (shown, 7)
+def test_a_page_continues_the_one_before(token, limit, firsts, next_first):
+    manifest, rest = token.cut(0, LONG, limit)
+    assert ([each.first for each in manifest.segments], manifest.version) == (firsts, 7)
     assert rest == (None if next_first is None else PageToken("t-1", 0, 7, next_first))
 
 
-def test_a_place_is_text_and_read_again():
-    place = PageToken("9dcc8ade41b04f65", 3, 17, 9_100)
-    assert str(place) == "9dcc8ade41b04f65.3.17.9100"
-    assert PageToken.parse(str(place)) == place
+def test_a_page_token_is_parsed_as_written():
+    token = PageToken("9dcc8ade41b04f65", 3, 17, 9_100)
+    assert str(token) == "9dcc8ade41b04f65.3.17.9100"
+    assert PageToken.parse(str(token)) == token
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "t.1.2", "t.1.2.3.4", "t.-1.2.3", "t.1.2.³", "t t.1.2.3", "t.1.2." + "9" * 30]
 )
-def test_what_is_no_place_is_refused(text):
+def test_an_invalid_page_token_is_refused(text):
     with pytest.raises(InvalidRequest, match="not a page token"):
         PageToken.parse(text)
 
 
-def test_a_chain_has_neither_gaps_nor_empty_links():
+def test_a_chain_has_neither_gaps_nor_empty_stretches():
     assert is_chain([FIRST, SECOND], 10)
     assert is_chain([], 10)
     assert not is_chain([FIRST, SECOND], 11)
@@ -84,7 +84,7 @@ def test_a_chain_has_neither_gaps_nor_empty_links():
     assert not is_chain([FIRST, segment(20, 20)], 10)
 
 
-def test_a_file_is_named_by_its_stretch_in_a_folder_of_its_partition():
+def test_a_file_name_has_the_partition_and_the_stretch():
     where = folder("orders", "5f0c8a7e1b2d", 3)
     assert where == "orders/5f0c8a7e/partition=3/"
     assert (
@@ -93,7 +93,7 @@ def test_a_file_is_named_by_its_stretch_in_a_folder_of_its_partition():
 
 
 @pytest.mark.parametrize("segments", [[FIRST, SECOND], [FIRST, EMPTY]])
-def test_the_segments_of_a_plan_may_be_published(segments):
+def test_segments_of_the_plan_are_accepted(segments):
     check_segments(PLAN, segments)
 
 
@@ -110,7 +110,7 @@ def test_the_segments_of_a_plan_may_be_published(segments):
         ([FIRST, segment(20, 25, SECOND.file, 1, 0)], "1 records and 0 bytes"),
     ],
 )
-def test_other_segments_may_not(segments, sentence):
+def test_other_segments_are_refused(segments, sentence):
     with pytest.raises(SegmentMismatch, match=sentence):
         check_segments(PLAN, segments)
 
@@ -127,7 +127,7 @@ NEW = f"{HERE}new.parquet"
         ([10], [segment(10, 15, NEW), segment(15, 20, "", 0, 0)]),
     ],
 )
-def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added):
+def test_segments_of_the_same_stretch_can_be_swapped(firsts, added):
     assert [each.first for each in segments_to_remove(MANIFEST, firsts, added, HERE)] == sorted(firsts)
 
 
@@ -148,15 +148,15 @@ def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added
         ([10], [segment(10, 20, NEW, 11)], "cannot hold 11 records"),
     ],
 )
-def test_a_swap_of_anything_else_is_refused(firsts, added, sentence):
+def test_other_swaps_are_refused(firsts, added, sentence):
     with pytest.raises(SegmentMismatch, match=sentence):
         segments_to_remove(MANIFEST, firsts, added, HERE)
 
 
-def test_what_is_stored_reads_back_as_it_was():
+def test_stored_structs_are_parsed_as_written():
     for value in (PLAN, FIRST, EMPTY):
         assert msgspec.json.decode(msgspec.json.encode(value), type=type(value)) == value
 
 
-def test_a_segment_that_comes_back_as_it_was_only_makes_another_version():
+def test_swapping_a_segment_for_itself_is_accepted():
     assert segments_to_remove(Manifest(1, [FIRST, SECOND]), [10], [FIRST], HERE) == [FIRST]

@@ -1,4 +1,4 @@
-"""Which stretches a plan covers: rows of ledgers in, edges of stretches out."""
+"""Stretches of a plan: rows of ledgers in, edges of stretches out."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ CASES = {
 
 
 @pytest.mark.parametrize(("ledgers", "more", "limit", "expected"), CASES.values(), ids=CASES.keys())
-def test_a_plan_covers_what_can_leave(ledgers, more, limit, expected):
+def test_a_plan_covers_payload_that_can_be_dropped(ledgers, more, limit, expected):
     assert decide(ledgers, limit=limit, **{"offloaded": 0, "start": 0, **more}) == expected
 
 
-def test_a_plan_has_at_most_so_many_stretches_and_the_next_one_goes_on():
+def test_a_plan_has_a_maximum_of_stretches_and_the_next_one_continues():
     ledgers = [sealed(n, 10 * n) for n in range(1, STRETCHES_MAX + 3)]
     found = decide(ledgers, offloaded=0, start=0, limit=10**9)
     assert len(found) == STRETCHES_MAX
@@ -72,7 +72,7 @@ def test_a_plan_has_at_most_so_many_stretches_and_the_next_one_goes_on():
     assert decide(ledgers, offloaded=end, start=0, limit=10**9) == [(end, end + 10), (end + 10, end + 20)]
 
 
-def test_a_row_is_read_as_redis_has_it():
+def test_a_ledger_row_is_parsed():
     assert LedgerRow.parse(-3, b"12 2 1 88 4 4096 1700000000000") == LedgerRow(-3, True, 88, 4, 4096)
     assert LedgerRow.parse(1, b"0 0 0 -1 0 0 1700000000000").end == 0
 
@@ -94,12 +94,12 @@ def partitions(draw):
 
 
 @given(partitions())
-def test_stretches_lie_side_by_side_below_the_limit_and_let_payload_go(partition):
+def test_stretches_are_adjacent_below_the_limit_and_free_payload(partition):
     rows, offloaded, start, limit, to_limit = partition
     found = decide(rows, offloaded=offloaded, start=start, limit=limit, to_limit=to_limit)
     begin = max(offloaded, start)
     if not found:
-        # Nothing could go that does not go already, or may not
+        # A plan exists only if payload can be dropped
         assert not to_limit or limit <= begin
         assert not [row for row in rows if row.number < 0 and row.is_done and begin < row.end <= limit]
         return
@@ -108,5 +108,5 @@ def test_stretches_lie_side_by_side_below_the_limit_and_let_payload_go(partition
     assert all(before[1] == after[0] for before, after in pairwise(found))
     end = found[-1][1]
     assert end <= limit
-    # and it ends where a ledger does that is done, unless it was to go to the limit
+    # and it ends where a finished ledger does, unless it extends to the limit
     assert end in {row.end for row in rows if row.is_done} or (to_limit and end == limit)

@@ -13,7 +13,7 @@ from redis_ledger.offload.reader import OffloadReader
 
 
 class Home:
-    """A home that opens when it is told to, the first time in vain."""
+    """An object store that opens on request; the first attempt fails."""
 
     def __init__(self) -> None:
         self.may_open = threading.Event()
@@ -37,26 +37,26 @@ def home(monkeypatch):
 
 @pytest.fixture
 def reported():
-    """What asyncio says of exceptions that nobody has read."""
+    """Returns what asyncio reports of exceptions that were not retrieved."""
     found: list[dict[str, Any]] = []
     return found
 
 
-async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_and_tried_again(home, reported):
+async def test_a_failed_open_without_readers_is_not_reported_and_retried(home, reported):
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     reader: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
-    # Given readers that leave while the home is being opened
-    asked = [asyncio.create_task(reader._files()) for _ in range(2)]
+    # Given readers that are cancelled while the object store is being opened
+    readers = [asyncio.create_task(reader._files()) for _ in range(2)]
     await asyncio.sleep(0)
-    for each in asked:
+    for each in readers:
         each.cancel()
-    await asyncio.gather(*asked, return_exceptions=True)
-    # When that fails
+    await asyncio.gather(*readers, return_exceptions=True)
+    # When opening fails
     home.may_open.set()
     while home.opened == 0:
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.01)
-    # Then the next reader tries anew, and nothing is reported
+    # Then the next reader tries again, and nothing is reported
     assert await reader._files() is home
     assert home.opened == 2
     gc.collect()
@@ -64,11 +64,11 @@ async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_
     assert reported == []
 
 
-async def test_a_home_that_fails_to_open_is_told_to_all_who_wait_and_tried_again(home):
+async def test_a_failed_open_fails_all_waiting_readers_and_is_retried(home):
     reader: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
-    asked = [asyncio.create_task(reader._files()) for _ in range(2)]
+    readers = [asyncio.create_task(reader._files()) for _ in range(2)]
     await asyncio.sleep(0)
     home.may_open.set()
-    found = await asyncio.gather(*asked, return_exceptions=True)
+    found = await asyncio.gather(*readers, return_exceptions=True)
     assert [type(each) for each in found] == [OffloadedUnavailable] * 2
     assert await reader._files() is home

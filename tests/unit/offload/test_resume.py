@@ -1,4 +1,4 @@
-"""A file that is there already is taken for what it says it is, once it has been read."""
+"""An existing file is reused if its footer and its rows are valid."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def written(home, rows=ROWS, stretch=STRETCH, group_bytes=300):
         return writer.finish()
 
 
-def test_a_file_tells_all_that_its_writer_told(home):
+def test_a_written_file_is_found_with_its_segment(home):
     segment = written(home)
     assert (segment.min_ms, segment.max_ms) == (-1, 1_700_000_000_000)
     assert find_written(home, STRETCH, "id-1") == segment
 
 
-def test_nothing_is_found_where_nothing_is(home):
+def test_a_missing_file_is_not_found(home):
     assert find_written(home, STRETCH, "id-1") is None
 
 
@@ -42,20 +42,20 @@ def test_nothing_is_found_where_nothing_is(home):
     ("stretch", "topic_id"),
     [(Stretch(0, 999, STRETCH.file), "id-1"), (Stretch(1, 1_000, STRETCH.file), "id-1"), (STRETCH, "id-2")],
 )
-def test_a_file_of_another_stretch_or_topic_is_not_taken(home, stretch, topic_id):
+def test_a_file_of_another_stretch_or_topic_is_not_reused(home, stretch, topic_id):
     written(home)
     assert find_written(home, stretch, topic_id) is None
 
 
 @pytest.mark.parametrize("cut", [0, 4, 200])
-def test_a_file_that_was_cut_short_is_not_taken(home, tmp_path, cut):
+def test_a_truncated_file_is_not_reused(home, tmp_path, cut):
     written(home)
     path = tmp_path / STRETCH.file
     path.write_bytes(path.read_bytes()[:cut])
     assert find_written(home, STRETCH, "id-1") is None
 
 
-def test_a_file_with_a_damaged_row_is_not_taken(home, tmp_path):
+def test_a_file_with_a_damaged_row_is_not_reused(home, tmp_path):
     written(home)
     path = tmp_path / STRETCH.file
     content = bytearray(path.read_bytes())
@@ -64,7 +64,7 @@ def test_a_file_with_a_damaged_row_is_not_taken(home, tmp_path):
     assert find_written(home, STRETCH, "id-1") is None
 
 
-def test_a_file_with_a_damaged_footer_is_not_taken(home, tmp_path):
+def test_a_file_with_a_damaged_footer_is_not_reused(home, tmp_path):
     segment = written(home)
     path = tmp_path / STRETCH.file
     content = path.read_bytes()
@@ -78,7 +78,7 @@ def test_a_file_with_a_damaged_footer_is_not_taken(home, tmp_path):
     assert find_written(home, STRETCH, "id-1") == segment
 
 
-def test_a_table_of_somebody_else_is_not_taken(home, tmp_path):
+def test_a_foreign_table_is_not_reused(home, tmp_path):
     import pyarrow as pa
     from pyarrow import parquet
 

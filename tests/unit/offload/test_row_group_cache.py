@@ -1,4 +1,4 @@
-"""The cache of row groups: what it keeps, what goes first, and where a read in a block begins and ends."""
+"""Row group cache: capacity, eviction, and reads within a block."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def key(name: str) -> RowGroupKey:
         (12, 99, [10, 30]), (35, 60, [40]), (40, 1000, [40]),
     ],
 )  # fmt: skip
-def test_a_read_begins_with_the_batch_that_holds_the_offset_or_the_next(offset, bytes_max, bases):
+def test_a_read_begins_with_the_batch_at_or_after_the_offset(offset, bytes_max, bases):
     entries, payloads = block((10, 19, 30), (30, 34, 10), (40, 49, 60)).read_from(offset, bytes_max)
     assert [entry.base_offset for entry in entries] == bases
     assert [len(payload) for payload in payloads] == [entry.size for entry in entries]
 
 
-def test_what_was_used_longest_ago_goes_first():
+def test_the_least_recently_used_block_is_evicted_first():
     blocks = RowGroupCache(250)
     for name in "abc":
         blocks.put(key(name), block((0, 1, 100)))
@@ -42,7 +42,7 @@ def test_what_was_used_longest_ago_goes_first():
     assert blocks.bytes == 200
 
 
-def test_what_was_read_to_its_end_goes_before_all_others():
+def test_a_block_read_to_its_end_is_evicted_before_all_others():
     blocks = RowGroupCache(250)
     blocks.put(key("a"), block((0, 1, 100)))
     blocks.put(key("b"), block((0, 1, 100)))
@@ -53,7 +53,7 @@ def test_what_was_read_to_its_end_goes_before_all_others():
     assert (blocks.bytes, blocks.read_to_end_bytes) == (200, 0)
 
 
-def test_one_block_is_kept_however_large_it_is():
+def test_one_block_is_always_kept():
     blocks = RowGroupCache(10)
     blocks.put(key("a"), block((0, 1, 100)))
     assert key("a") in blocks
@@ -61,7 +61,7 @@ def test_one_block_is_kept_however_large_it_is():
     assert [key(name) in blocks for name in "ab"] == [False, True]
 
 
-def test_there_is_room_ahead_until_half_of_it_is_in_use():
+def test_there_is_room_until_half_of_the_budget_is_in_use():
     blocks = RowGroupCache(400)
     blocks.put(key("a"), block((0, 1, 100)))
     assert blocks.has_room

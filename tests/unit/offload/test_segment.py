@@ -1,4 +1,4 @@
-"""A segment file: what goes in comes out, nothing half is left, and damage is told."""
+"""Segment files: rows are read as written, no partial files remain, and damage is detected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def home(tmp_path):
     return open_home(str(tmp_path / "offload"))
 
 
-def test_every_row_comes_back_as_it_was(home):
+def test_rows_are_read_as_written(home):
     segment = write(home, ROWS)
     assert read(home, segment) == ROWS
     assert (segment.first, segment.end, segment.records) == (0, 1_000, 4)
@@ -69,7 +69,7 @@ def test_a_stretch_without_rows_has_no_file(home):
     assert not home.exists(FILE)
 
 
-def test_the_file_says_by_itself_what_it_is(home):
+def test_the_file_has_identifying_metadata(home):
     segment = write(home, ROWS)
     output = parquet.read_metadata(home.path(FILE)).metadata
     assert {
@@ -85,7 +85,7 @@ def test_the_file_says_by_itself_what_it_is(home):
     }
 
 
-def test_duckdb_and_pyarrow_read_it_as_a_plain_table(home):
+def test_duckdb_and_pyarrow_read_a_plain_table(home):
     write(home, ROWS)
     found = (
         duckdb.connect()
@@ -106,7 +106,7 @@ def test_duckdb_and_pyarrow_read_it_as_a_plain_table(home):
 
 
 @pytest.mark.parametrize("cut", [1, 7, 100])
-def test_any_range_of_offsets_is_read_from_the_row_groups_that_hold_it(home, cut):
+def test_a_range_of_offsets_is_read_from_its_row_groups(home, cut):
     rows = [Row(2 * i, i, b"%d" % i, b"v" * 100, [("h", b"%d" % i)] if i % 3 else []) for i in range(400)]
     segment = write(home, rows, group_bytes=cut * 130, step=37)
     file = SegmentFile(home, segment)
@@ -119,14 +119,14 @@ def test_any_range_of_offsets_is_read_from_the_row_groups_that_hold_it(home, cut
     assert sum(batch.num_rows for batch in some) == 5
 
 
-def test_the_checksum_is_of_the_rows_whatever_their_order_and_however_they_are_cut():
+def test_the_checksum_is_independent_of_order_and_cuts():
     whole = to_record_batch("orders", 3, ROWS)
     shuffled = whole.take(pa.array([2, 0, 3, 1]))
     assert checksum(whole) == checksum(shuffled) == combine(checksum(whole.slice(i, 1)) for i in range(4))
     assert checksum(whole.slice(0, 0)) == 0
 
 
-def test_the_checksum_sees_every_field_it_covers():
+def test_the_checksum_depends_on_every_field():
     base = ROWS[0]
     others = [
         base._replace(offset=11), base._replace(key=None), base._replace(key=b""), base._replace(key=b"kv", value=b""),
@@ -137,7 +137,7 @@ def test_the_checksum_sees_every_field_it_covers():
     sums = [checksum(to_record_batch("orders", 3, [row])) for row in [base, *others]]
     sums.append(checksum(to_record_batch("orders", 4, [base])))
     assert len(set(sums)) == len(sums)
-    # Two values that changed places are not the same rows either.
+    # Swapping two values changes the checksum.
     swapped = [ROWS[0]._replace(value=b"w"), ROWS[1]._replace(value=b"v")]
     straight = [ROWS[0], ROWS[1]._replace(value=b"w")]
     assert checksum(to_record_batch("orders", 3, swapped)) != checksum(to_record_batch("orders", 3, straight))
@@ -162,13 +162,13 @@ def test_rows_in_other_types_are_cast():
 @pytest.mark.parametrize(
     "offsets", [[5, 5], [6, 5], [1_000], [-1]], ids=["twice", "descending", "behind the end", "before the first"]
 )
-def test_rows_that_do_not_fit_the_stretch_are_refused_and_leave_nothing(home, offsets):
+def test_rows_outside_the_stretch_are_refused_and_leave_no_file(home, offsets):
     with pytest.raises(ValueError, match="ascending order within the stretch"):
         write(home, [Row(offset, 1, None, b"v") for offset in offsets])
     assert not list(Path(home.base).rglob("*")) or not [p for p in Path(home.base).rglob("*") if p.is_file()]
 
 
-def test_batches_that_go_back_are_refused(home):
+def test_descending_batches_are_refused(home):
     with pytest.raises(ValueError, match="do not follow 6"):
         write(home, [Row(5, 1, None, b"v"), Row(6, 1, None, b"v"), Row(6, 1, None, b"v")])
 
@@ -177,7 +177,7 @@ def files_below(home):
     return [path.name for path in Path(home.base).rglob("*") if path.is_file()]
 
 
-def test_a_writer_that_fails_leaves_no_file(home):
+def test_a_failed_writer_leaves_no_file(home):
     batch = to_record_batch("orders", 3, ROWS)
 
     def fail_half_way():
@@ -190,7 +190,7 @@ def test_a_writer_that_fails_leaves_no_file(home):
         fail_half_way()
     assert files_below(home) == []
     with SegmentWriter(home, Stretch(0, 1_000, FILE), "t", group_bytes=1) as writer:
-        writer.add(batch)  # and nobody calls finish
+        writer.add(batch)  # and finish is not called
     assert files_below(home) == []
 
 
@@ -209,11 +209,11 @@ with SegmentWriter(homes.open_home({home.base!r}), Stretch(0, 1000, {FILE!r}), "
     (left,) = files_below(home)
     assert left.startswith("_tmp-")
     assert not left.endswith(".parquet")
-    # And the stretch can be written by the next who tries.
+    # And the next attempt can write the stretch.
     assert read(home, write(home, ROWS)) == ROWS
 
 
-def test_the_folders_that_were_made_for_a_file_are_synced_with_it(home, monkeypatch):
+def test_new_folders_are_synced_with_a_file(home, monkeypatch):
     synced: list[str] = []
     monkeypatch.setattr(homes, "_sync", synced.append)
     write(home, ROWS)
@@ -222,15 +222,15 @@ def test_the_folders_that_were_made_for_a_file_are_synced_with_it(home, monkeypa
     assert [each.removeprefix(home.base) for each in folders] == ["/orders/ab/partition=3", "/orders/ab", "/orders", ""]
 
 
-def test_a_file_that_is_not_there_is_unavailable_and_not_empty(home):
+def test_a_missing_file_is_unavailable_and_not_empty(home):
     segment = write(home, ROWS)
     home.delete(FILE)
-    home.delete(FILE)  # a second time there is nothing to do
+    home.delete(FILE)  # the second deletion does nothing
     with pytest.raises(OffloadedUnavailable, match="mounted"):
         read(home, segment)
 
 
-def test_damaged_byte_is_detected_or_harmless(home):
+def test_a_damaged_byte_anywhere_is_detected_or_harmless(home):
     rows = [Row(i, i, b"k%d" % i, random.Random(i).randbytes(50), []) for i in range(500)]
     segment = write(home, rows)
     whole = Path(home.path(FILE)).read_bytes()
@@ -250,7 +250,7 @@ def test_damaged_byte_is_detected_or_harmless(home):
 
 
 @pytest.mark.parametrize("left", [0, 3, 100, -1])
-def test_a_file_cut_short_is_damaged(home, left):
+def test_a_truncated_file_is_damaged(home, left):
     segment = write(home, ROWS)
     path = Path(home.path(FILE))
     path.write_bytes(path.read_bytes()[:left])
@@ -265,10 +265,10 @@ def test_a_file_of_another_stretch_is_refused(home):
         read(home, segment)
 
 
-def test_reading_back_compares_with_the_manifest(home):
+def test_check_file_compares_with_the_manifest_entry(home):
     segment = write(home, ROWS)
     check_file(home, segment)
-    # A file whose rows are not those its footer speaks of.
+    # A file whose rows do not match its footer.
     table = parquet.read_table(home.path(FILE))
     changed = table.set_column(6, table.schema.field("value"), pa.array([b"v", b"", b"?", b"x"], pa.binary()))
     parquet.write_table(changed, home.path(FILE), write_statistics=True)
@@ -276,23 +276,23 @@ def test_reading_back_compares_with_the_manifest(home):
         check_file(home, segment)
 
 
-def test_the_checksum_is_shown_in_16_digits():
+def test_the_checksum_has_16_hexadecimal_digits():
     assert to_hex(combine([(1 << 64) - 1, 17])) == "0000000000000010"
 
 
 @pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../../b", "a//b"])
-def test_no_name_leaves_the_home(home, name):
+def test_names_outside_the_object_store_are_refused(home, name):
     with pytest.raises(InvalidRequest):
         home.path(name)
 
 
 @pytest.mark.parametrize("uri", ["", "relative/path", "nowhere://x/y"])
-def test_a_home_that_cannot_be_opened_is_told_in_a_sentence(uri):
+def test_an_object_store_that_cannot_be_opened_is_refused(uri):
     with pytest.raises(InvalidRequest, match="offload_home"):
         open_home(uri)
 
 
-def test_a_home_may_be_a_path_or_a_uri(tmp_path):
+def test_an_object_store_is_a_path_or_a_uri(tmp_path):
     assert open_home(f"file://{tmp_path}").path("a") == open_home(str(tmp_path)).path("a") == f"{tmp_path}/a"
     home = open_home(str(tmp_path))
     home.put("notes/a.txt", b"hello")

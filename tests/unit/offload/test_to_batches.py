@@ -1,4 +1,4 @@
-"""Rows of a segment as record batches: any reader of Kafka's format finds in them what was in the rows."""
+"""Rows of a segment converted to record batches: any reader of Kafka's format decodes the same records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ rows = st.builds(
 )
 
 
-def placed(gaps_and_rows) -> list[Row]:
+def with_offsets(gaps_and_rows) -> list[Row]:
     found, at = [], 0
     for gap, row in gaps_and_rows:
         found.append(row._replace(offset=at + gap))
@@ -34,7 +34,7 @@ def placed(gaps_and_rows) -> list[Row]:
 
 
 def read(some: list[Row], first: int = 0) -> list[tuple[object, ...]]:
-    """By our reader, which checks the shape, and by the one in pure Python that knows nothing of ours."""
+    """Decodes with the compiled reader, which validates, and with an independent one in pure Python."""
     found: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
     last = -1
@@ -53,16 +53,16 @@ def read(some: list[Row], first: int = 0) -> list[tuple[object, ...]]:
     return found
 
 
-def shown(some: list[Row]) -> list[tuple[object, ...]]:
+def fields_of(some: list[Row]) -> list[tuple[object, ...]]:
     return [(row.offset, row.timestamp_ms, row.key, row.value, list(row.headers)) for row in some]
 
 
-@given(st.lists(rows, max_size=30).map(placed), st.integers(0, 3))
-def test_batches_hold_the_rows_they_were_made_of(some, first):
-    assert read(some, first) == shown(some[first:])
+@given(st.lists(rows, max_size=30).map(with_offsets), st.integers(0, 3))
+def test_batches_have_the_rows(some, first):
+    assert read(some, first) == fields_of(some[first:])
 
 
-def test_batches_are_of_a_size_that_answers_like():
+def test_batches_have_a_size_that_fits_responses():
     small = [Row(n, n, None, b"v") for n in range(2_500)]
     assert [each.last_offset for each in rebuild(to_record_batch("t", 0, small).select(COLUMNS))] == [999, 1999, 2499]
     assert RECORDS_MAX == 1_000
@@ -77,17 +77,17 @@ def test_batches_are_of_a_size_that_answers_like():
     ]
 
 
-def test_no_rows_make_no_batch():
+def test_no_rows_give_no_batch():
     assert rebuild(to_record_batch("t", 0, []).select(COLUMNS)) == []
 
 
 @pytest.mark.parametrize("length", [0, 62, 63, 64, 8190, 8192, 70_000, 1_100_000])
-def test_lengths_of_any_size_are_written(length):
+def test_lengths_of_any_size_are_encoded(length):
     some = [Row(5, 7, b"k" * length, b"v" * length, [("h" * (length % 5_000), b"x" * length)])]
-    assert read(some) == shown(some)
+    assert read(some) == fields_of(some)
 
 
-def test_the_brokers_timestamps_stay_the_brokers():
+def test_log_append_times_are_preserved():
     some = [
         Row(0, 5, None, b"a", [], 0),
         Row(1, 9, None, b"b", [], 1),
@@ -99,4 +99,4 @@ def test_the_brokers_timestamps_stay_the_brokers():
         (split(each.payload)[0][0].attributes & LOG_APPEND_TIME, each.base_offset, each.last_offset) for each in made
     ]
     assert kinds == [(0, 0, 0), (LOG_APPEND_TIME, 1, 2), (LOG_APPEND_TIME, 3, 3)]
-    assert read(some) == shown(some)
+    assert read(some) == fields_of(some)
