@@ -23,7 +23,7 @@ from redis_ledger.records.read import decode
 READ_BYTES = 1 << 20
 STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2  # Kafka's codes for a missing and for a damaged file
 T0 = 1_700_000_000_000  # of the first record that `fill` writes
-Shown = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
+RecordFields = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
 
 async def fill(broker: Broker, *, first: int = 0, count: int = 40) -> None:
@@ -120,9 +120,9 @@ async def seen(
     *,
     isolation: Isolation = "read_committed",
     max_bytes: int = READ_BYTES,
-) -> list[Shown]:
+) -> list[RecordFields]:
     """Returns every record from the offset on: offset, timestamp, key, value, headers."""
-    found: list[Shown] = []
+    found: list[RecordFields] = []
     at = offset
     while True:
         fetched = await broker.partition_fetch.fetch(
@@ -142,7 +142,7 @@ def files_of(broker: Broker) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in home.rglob("*.parquet"))
 
 
-def texts(records: list[Shown]) -> list[str]:
+def texts(records: list[RecordFields]) -> list[str]:
     values = [value for _, _, _, value, _ in records]
     assert None not in values
     return [value.decode() for value in values if value is not None]
