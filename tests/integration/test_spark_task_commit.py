@@ -152,7 +152,7 @@ def test_a_late_driver_changes_nothing_and_gets_an_error(client, wanted):
     assert commit(wanted, Step(NAME, 6), new)
     assert seen(client) == ["a", "b"]
     # And after later batches it gets the error that it did not win
-    with pytest.raises(ProducerFenced, match="those up to 6 are there already"):
+    with pytest.raises(ProducerFenced, match="batches up to 6 are committed"):
         check_not_fenced(wanted, Step(NAME, 5))
 
 

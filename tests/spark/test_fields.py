@@ -118,8 +118,8 @@ GOOD = (0, 0, 0, 1, 1, 0)  # attributes, times, offset, no key, no value, no hea
     ("body", "why"),
     [
         (record(*GOOD, size=7), "extends beyond|does not end where"),
-        (record(*GOOD, size=5), "ends elsewhere"),
-        (record(*GOOD) + b"\0", "ends elsewhere"),
+        (record(*GOOD, size=5), "does not end where"),
+        (record(*GOOD) + b"\0", "does not end where"),
         (record(*GOOD, 0), "longer or shorter"),
         (record(0, 0, 0, 1, 2, 65), "longer or shorter|extends beyond"),
         (record(0, 0, 0, 1, 1, 2), "longer or shorter"),
@@ -131,7 +131,7 @@ GOOD = (0, 0, 0, 1, 1, 0)  # attributes, times, offset, no key, no value, no hea
         (record(0, *[0x80] * 11, 1), "without an end"),
         (b"\x0d" + bytes(GOOD), "below 0"),
         (b"\x8c\x80\x80\x80\x80\x80\x00" + bytes(GOOD), "without an end"),
-        (b"\x8c", "reaches beyond"),
+        (b"\x8c", "extends beyond"),
     ],
 )
 def test_a_record_with_inconsistent_lengths_is_refused(body, why):
