@@ -107,5 +107,5 @@ async def test_pages_of_a_recreated_topic_are_not_mixed(world, after_page):
         await make(world)
 
     after_page(again)
-    with pytest.raises(UnknownTopic, match="was deleted and made again"):
+    with pytest.raises(UnknownTopic, match="was deleted and created again"):
         await world.client.offload.describe(WIDE, page_segments=1)
