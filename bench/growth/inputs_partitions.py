@@ -120,7 +120,7 @@ async def brokers(broker: Broker) -> None:
 
 async def checked(broker: Broker) -> None:
     """fsck of a partition with a long log, whose row of the ledger is wrong."""
-    await filled(broker, ONE)
+    await filled(broker, 10_000)
     keys = PartitionKeys(broker.store.prefix, "t", 0)
     await broker.store.command("HSET", keys.ledgers, "1", "0 0 0 -1 0 0 1", key=keys.state)
     await Fsck(broker.store, broker.config, broker.clock).run(repair=True)
