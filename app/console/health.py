@@ -21,6 +21,7 @@ LAG_LOOK = 1_000
 OVERDUE_MS_LOOK = 5_000
 MEMORY_LOOK, MEMORY_BAD = 0.8, 0.95
 OF_A_KIND_MAX = 3
+LOST_MS_SHOWN = 86_400_000
 
 
 class Finding(msgspec.Struct):
@@ -55,8 +56,20 @@ class ConsumerLag(msgspec.Struct):
     is_exact: bool = True  # False: an upper bound
 
 
+class LostPartition(msgspec.Struct):
+    """Offsets of a partition that Redis has lost, from first to last."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+
 class Facts(msgspec.Struct):
     """Input of `findings`.
+
+    lost        offsets that Redis has lost, as this broker found
+    lost_ms     since then; None if nothing was lost
 
     memory      used part of Redis's maxmemory; None without maxmemory
     overdue     number of overdue scheduled records
@@ -76,11 +89,13 @@ class Facts(msgspec.Struct):
     is_cut: bool = False  # the cluster is larger than the snapshot
     sees_all: bool = True  # the caller may describe the cluster
     open_brokers: int = 0  # brokers without authentication, beside brokers with it
+    lost: list[LostPartition] = []
+    lost_ms: int | None = None
 
 
 def findings(facts: Facts) -> list[Finding]:
     """The most severe first; at most OF_A_KIND_MAX of each kind, and one for the rest of the kind."""
-    found = [*_held(facts), *_consumer_lag(facts), *_rest(facts)]
+    found = [*_lost(facts), *_held(facts), *_consumer_lag(facts), *_rest(facts)]
     if not found:
         what = counted(facts.topics, "topic")
         who = "1 broker serves" if facts.brokers == 1 else f"{facts.brokers} brokers serve"
@@ -91,6 +106,22 @@ def findings(facts: Facts) -> list[Finding]:
         part = " among the topics read" if facts.is_cut else "" if facts.sees_all else " among your topics"
         return [Finding("good", f"No problems found{part}: {who} {what}.")]
     return _worst_first(found)
+
+
+def _lost(facts: Facts) -> list[Finding]:
+    """What Redis lost within LOST_MS_SHOWN."""
+    if facts.lost_ms is None or facts.lost_ms > LOST_MS_SHOWN:
+        return []
+    text = f"Redis came back with older data {duration(facts.lost_ms)} ago."
+    if not facts.lost:
+        return [Finding("bad", f"{text} Acknowledgements, topics or transactions are lost.", href("brokers"))]
+    some = ", ".join(
+        f"{each.topic}:{each.partition} ({each.first} to {each.last})" for each in facts.lost[:OF_A_KIND_MAX]
+    )
+    rest = len(facts.lost) - OF_A_KIND_MAX
+    more = f" and {counted(rest, 'more partition')}" if rest > 0 else ""
+    records = counted(sum(each.last - each.first + 1 for each in facts.lost), "record")
+    return [Finding("bad", f"{text} {records} lost, offsets of {some}{more}.", href("brokers"))]
 
 
 def _worst_first(found: list[Finding]) -> list[Finding]:

@@ -142,8 +142,8 @@ CASES = (
         "RedisLedgerRedisUnfit", "empty", {f'redis_unfit{{{N},reason="empty"}}': "0x20 1x40"}, (f'{N},reason="empty"',)
     ),
     Case("RedisLedgerRedisUnfit", "fit", {f'redis_unfit{{{N},reason="empty"}}': "0x60"}),
-    Case("RedisLedgerRedisRolledBack", "older", {f"redis_rolled_back_total{{{A}}}": "0x20 2x40"}, ("",)),
-    Case("RedisLedgerRedisRolledBack", "as it was", {f"redis_rolled_back_total{{{A}}}": "2x60"}),
+    Case("RedisLedgerRedisRolledBack", "older", {f'redis_lost_writes_total{{{A},kind="other"}}': "0x20 2x40"}, ("",)),
+    Case("RedisLedgerRedisRolledBack", "as it was", {f'redis_lost_writes_total{{{A},kind="other"}}': "2x60"}),
     Case("RedisLedgerDurabilityUnknown", "unknown", both("redis_append_only", "-1x60", N), (N,)),
     Case("RedisLedgerDurabilityUnknown", "on", both("redis_append_only", "1x60", N)),
     Case("RedisLedgerRedisRoundTripSlow", "one in ten", slow(TRIP, "0.05", 90, 10), (A,)),

@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 
 from redis_ledger.app.console.cluster_snapshot import Sample, snapshot_collector
-from redis_ledger.app.console.health import BlockedPartition, ConsumerLag, Facts, Finding, findings
+from redis_ledger.app.console.health import BlockedPartition, ConsumerLag, Facts, Finding, LostPartition, findings
 from redis_ledger.app.console.pages import NoParameters, PageContext, page
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
@@ -62,6 +62,12 @@ async def overview(context: PageContext, query: NoParameters) -> Overview:
         is_cut=snapshot.is_cut,
         sees_all=sees_all,
         open_brokers=len(broker.live_brokers.unauthenticated) if sees_all else 0,
+        lost=[
+            LostPartition(each.topic, each.partition, each.first_offset, each.end_offset - 1)
+            for each in broker.lost_writes.partitions
+            if context.may(Op.DESCRIBE, Resource.TOPIC, each.topic)
+        ],
+        lost_ms=broker.clock.now_ms() - broker.lost_writes.found_ms if broker.lost_writes.found_ms else None,
     )
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
     return Overview(

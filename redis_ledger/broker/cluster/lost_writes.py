@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from redis_ledger.clock import Clock
 from redis_ledger.telemetry import metrics
@@ -16,6 +16,8 @@ from redis_ledger.telemetry.logs import get
 
 KEPT, SHOWN = 1_000, 20  # losses in memory, and in /readyz
 Kind = Literal["partition", "coordinator", "catalog", "other"]
+for _kind in get_args(Kind):
+    metrics.redis_lost_writes.labels(_kind)  # a series that begins at 1 has no increase
 _log = get()
 
 

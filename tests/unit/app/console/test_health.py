@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.app.console.health import OF_A_KIND_MAX, BlockedPartition, ConsumerLag, Facts, findings
+from redis_ledger.app.console.health import OF_A_KIND_MAX, BlockedPartition, ConsumerLag, Facts, LostPartition, findings
+from redis_ledger.app.console.rendering import duration
 
 
 def facts(**more):
@@ -127,3 +128,19 @@ def test_to_whom_nothing_is_shown_it_is_not_said_that_nothing_is_there():
     assert only.text == "2 brokers serve. There are no topics that you may describe (DESCRIBE on the topic)."
     [only] = findings(facts(sees_all=False))
     assert only.text.startswith("No problems found among your topics: 2 brokers serve 3 topics")
+
+
+def test_what_redis_lost_is_named_with_its_offsets():
+    lost = [LostPartition("orders", number, 40, 49) for number in range(5)]
+    [only] = findings(facts(lost=lost, lost_ms=120_000))
+    assert only.level == "bad"
+    assert only.text == (
+        f"Redis came back with older data {duration(120_000)} ago. 50 records lost, offsets of orders:0 (40 to 49), "
+        "orders:1 (40 to 49), orders:2 (40 to 49) and 2 more partitions."
+    )
+
+
+def test_a_loss_without_records_says_so_and_an_old_one_is_not_shown():
+    [only] = findings(facts(lost_ms=1_000))
+    assert "Acknowledgements, topics or transactions are lost." in only.text
+    assert findings(facts(lost_ms=100_000_000))[0].level == "good"
