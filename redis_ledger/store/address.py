@@ -1,11 +1,11 @@
-"""Where Redis is: a URL read once into addresses, secrets and TLS settings.
+"""Redis URLs: parses a URL into addresses, credentials and TLS settings.
 
     redis://user:pass@host:6379/0          one server             rediss:// the same over TLS
     unix:///run/redis.sock?db=0            one server, unix socket
-    redis+sentinel://h:26379,h2/mymaster   the primary that the sentinels name
-    redis+cluster://h:6379,h2:6380         a cluster, found from any of these nodes
+    redis+sentinel://h:26379,h2/mymaster   the primary that the sentinels report
+    redis+cluster://h:6379,h2:6380         a cluster, discovered from any of these nodes
 
-`rediss+sentinel` and `rediss+cluster` are the same over TLS.  Queries understood: `db`, `ssl_cert_reqs` (required or
+`rediss+sentinel` and `rediss+cluster` are the same over TLS.  Supported options: `db`, `ssl_cert_reqs` (required or
 none), `ssl_check_hostname`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`, and `sentinel_username`,
 `sentinel_password` for the sentinels themselves.
 """
@@ -30,7 +30,7 @@ _QUERIES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How the server is trusted, and how we show who we are."""
+    """TLS settings: trust in the server, and the client certificate."""
 
     verify: bool = True
     check_hostname: bool = True
@@ -54,7 +54,7 @@ def _context(tls: Tls) -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One server and how to be let in.  path: a unix socket, which wins over host and port."""
+    """One server with its credentials.  path: a unix socket, which takes precedence over host and port."""
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -66,11 +66,11 @@ class Address:
 
     @property
     def name(self) -> str:
-        """What is shown to people and compared with what a cluster calls its nodes; never a secret."""
+        """The name in messages and in comparisons with a cluster's node names; without secrets."""
         return self.path or (f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}")
 
     def at(self, host: str, port: int) -> Address:
-        """Another node of the same deployment: same credentials and TLS."""
+        """Returns another node of the same deployment, with the same credentials and TLS."""
         return replace(self, host=host, port=port, path=None)
 
 
@@ -79,7 +79,7 @@ class Target:
     """A whole deployment.
 
     seeds    the server, the sentinels, or some nodes of the cluster
-    service  what the sentinels call the primary; primary: credentials and TLS for it
+    service  the sentinels' name of the primary; primary: its credentials and TLS
     """
 
     kind: Kind
@@ -89,7 +89,7 @@ class Target:
 
 
 def parse_url(url: str) -> Target:
-    """Raises ValueError with a sentence for people if the URL cannot be understood."""
+    """Raises ValueError with a sentence for users if the URL is invalid."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise ValueError(f"{_safe(url)!r} is not a Redis URL; it looks like redis://127.0.0.1:6379.")
@@ -172,6 +172,6 @@ def _number(text: str, what: str) -> int:
 
 
 def _safe(url: str) -> str:
-    """The URL as it may be shown: without what could be a password."""
+    """Returns the URL without anything that could be a password."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"[:200]

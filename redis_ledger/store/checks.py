@@ -1,4 +1,4 @@
-"""Whether this Redis can keep our promises: checked by `serve` before it serves the first request, and by `doctor`.
+"""Checks that this Redis can keep the promised durability, for `serve` before its first request, and for `doctor`.
 
 problems of every node (suitability.py), a write, every script  ──▶ UnsuitableRedis with all of them
 warnings                                                        ──▶ the report
@@ -23,7 +23,7 @@ from redis_ledger.store.suitability import Durability, Problem, is_known, proble
 
 
 class UnsuitableRedis(Exception):
-    """The Redis cannot be used.  problems: all of them, each with what to do."""
+    """The Redis cannot be used.  problems: all of them, each with its remedy."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = problems
@@ -40,7 +40,7 @@ def render_problems(problems: Sequence[Problem]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """durability: what was asked for, or "unknown" where the server does not tell whether it keeps it."""
+    """durability: the requested level, or "unknown" if the server does not report whether it keeps it."""
 
     nodes: list[NodeInfo]
     durability: Durability | Literal["unknown"]
@@ -51,7 +51,7 @@ async def check(store: Store, durability: Durability = "process", start_over: st
     """Holds the store to this durability from now on.  Raises UnsuitableRedis.
 
     Writes and deletes one key under the store's prefix, per cluster not per node.
-    start_over: how an operator gives up what was acknowledged, for the message
+    start_over: how an operator gives up acknowledged records, for the message
     """
     if durability not in get_args(Durability):
         raise ValueError(f"{durability!r} is not a durability level; use {', '.join(get_args(Durability))}.")
@@ -97,7 +97,7 @@ async def _writing(store: Store) -> list[Problem]:
 
 
 async def _scripts(store: Store) -> list[Problem]:
-    """Every script is known everywhere; what SCRIPT LOAD refused at connecting is tried again, for its words."""
+    """Checks that every script is loaded everywhere; loads refused scripts again to get the error message."""
     scripts = Script.all()
     replies = await asyncio.gather(*(store.everywhere(b"SCRIPT", b"LOAD", script.source) for script in scripts))
     return [

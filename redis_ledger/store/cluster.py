@@ -1,10 +1,10 @@
-"""A Redis Cluster: which node owns a slot, and what happens when that changes.
+"""A Redis Cluster: the owner of each slot, and changes of owners.
 
     key ─▶ text between { and }, or all of it ─▶ CRC16 mod 16 384 ─▶ owners[slot] ─▶ link of that primary
 
-The map comes from CLUSTER SLOTS.  It is read again, by one task at a time, when a node says MOVED or CLUSTERDOWN, or
-cannot be reached.  When a slot changes hands its calls under way are gathered by a gate first, so order survives; calls
-that wait for a node that lost its slots go to the new owner.  Source: Redis Cluster specification.
+The map comes from CLUSTER SLOTS.  It is read again, by one task at a time, when a node replies MOVED or CLUSTERDOWN, or
+cannot be reached.  When a slot changes its owner, a gate first collects its calls in flight, so their order is kept;
+calls that wait for a node that lost its slots go to the new owner.  Source: Redis Cluster specification.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from redis_ledger.store.topology import OnWait, Topology, Waiting, gate_of
 from redis_ledger.store.watch import Watch
 
 SLOTS = 16_384
-REFRESH_PAUSE_S = 0.1  # least time between two looks at the map
+REFRESH_PAUSE_S = 0.1  # least time between two reads of the map
 _log = logging.getLogger("redis_ledger.store")
 _KEYS_CACHED_MAX = 100_000
 MARKERS_TRIED_MAX = 65_536  # keys, until one is in a slot of the node; 3 on average with three nodes
@@ -72,7 +72,7 @@ class Cluster(Topology):
         return slot
 
     def owner(self, slot: int) -> Node:
-        """The owner as far as is known; a slot without one goes to any node, which will answer for it."""
+        """Returns the known owner; for a slot without one any node, whose reply names the owner."""
         link = self._owners[slot] if slot >= 0 else None
         return link or next((link for link in self._nodes.values() if link.conn), next(iter(self._nodes.values())))
 
@@ -80,7 +80,7 @@ class Cluster(Topology):
         number = last = 0
 
         def key(attempt: int) -> bytes:
-            """A key in a slot that the node owns; of another slot than before if the attempt is a new one."""
+            """Returns a key in a slot that the node owns; in another slot for a new attempt."""
             nonlocal number, last
             number, last = number + (attempt != last), attempt
             for _ in range(MARKERS_TRIED_MAX):
@@ -88,7 +88,7 @@ class Cluster(Topology):
                 if self._owners[key_slot(found)] is link:
                     return found
                 number += 1
-            return replication_marker(self.prefix, number)  # Redis answers that the slot is elsewhere
+            return replication_marker(self.prefix, number)  # Redis replies that the slot is elsewhere
 
         return key
 
@@ -129,7 +129,7 @@ class Cluster(Topology):
         await asyncio.shield(self.refresh())
 
     def refresh(self) -> asyncio.Task[None]:
-        """Reads the map again soon; many who ask share one look."""
+        """Reads the map again soon; concurrent callers share one read."""
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = self.loop.create_task(self._refresh())
             self._refreshing.add_done_callback(_log_failure)
@@ -160,7 +160,7 @@ class Cluster(Topology):
     def _ranges(self, answer: Any, asked: Address) -> Iterable[tuple[int, int, Address]]:
         for first, last, primary, *_replicas in answer:
             host = primary[0].decode() if primary[0] else ""
-            # "?" and an empty host both mean: the host you asked me by.
+            # "?" and an empty host both mean the host of this connection.
             yield first, last, asked.at(host if host not in ("", "?") else asked.host, primary[1])
 
     def _node(self, address: Address) -> Node:
@@ -216,7 +216,7 @@ class Cluster(Topology):
             owner.send(call)
 
     def _retire(self, owners: set[Node]) -> None:
-        """Lets go of nodes that own nothing any more, once nothing is under way there."""
+        """Closes nodes that own no slots any more, after their calls in flight."""
         for name, link in tuple(self._nodes.items()):
             busy = link.waiting or (link.conn is not None and link.conn.queue)
             if link not in owners and not busy:

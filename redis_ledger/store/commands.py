@@ -1,6 +1,6 @@
-"""Which Redis commands write, as far as a node that takes no writes has to tell them apart.
+"""Lists the Redis commands that write, for nodes that accept no writes.
 
-Scripts and MULTI units count as writes: no script of ours is declared read-only.
+Scripts and MULTI units count as writes: no script here is declared read-only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READS = frozenset(
 
 
 def first_word(frame: bytes | Sequence[bytes | memoryview]) -> bytes:
-    """The name of the command that a frame begins with, in capitals; "*2 $3 GET $1 k" begins with GET."""
+    """Returns the name of the first command of a frame, in capitals: GET for "*2 $3 GET $1 k"."""
     head = bytes(frame if isinstance(frame, bytes) else frame[0])[:64]
     words = head.split(b"\r\n", 3)
     return words[2].upper() if len(words) > 3 else b""

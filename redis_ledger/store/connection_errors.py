@@ -1,4 +1,4 @@
-"""Why a Redis cannot be reached, in words, and what to do about it.  Pure."""
+"""Explains why a Redis cannot be reached, with the remedy.  Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unreachable(NamedTuple):
 
 
 def explain(error: BaseException, address: Address | None) -> Unreachable:
-    """address: the one that was tried; None if it was not found."""
+    """address: of the attempt; None if no address was found."""
     text = (error.detail if isinstance(error, LedgerError) else str(error)).rstrip(".")
     has_tls = address is not None and address.tls is not None
     host = "" if address is None else address.host

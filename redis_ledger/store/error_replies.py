@@ -1,7 +1,6 @@
-"""What an error reply means for the call: give it up, send it elsewhere, send it later, or hand it to the caller.
+"""Classifies error replies: fail the call, redirect it, retry it later, or raise the error in the caller.
 
-Every reply judged here, except FAULT, says that Redis did not carry the call out, so sending it again is safe whatever
-`retry` says.
+For every class except FAULT Redis did not execute the call, so sending it again is safe regardless of `retry`.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from hiredis import ReplyError
 
 
 class Action(Enum):
-    MOVED = auto()  # the slot lives elsewhere: learn it and send there
+    MOVED = auto()  # the slot is on another node: update the map and send there
     ASK = auto()  # this time only: send to the named node, after ASKING
     LATER = auto()  # send again after a pause
-    STALE = auto()  # the same, and look for the primary anew
+    STALE = auto()  # the same, and locate the primary again
     LOAD = auto()  # the script is not known: load all, send again
     FULL = auto()  # maxmemory is reached
-    UNABLE = auto()  # the server refuses writes for reasons of its own
+    UNABLE = auto()  # the server itself refuses writes
     FAULT = auto()  # for the caller
 
 
@@ -62,9 +61,9 @@ def classify(error: ReplyError) -> ErrorReply:
 
 
 def classify_unit(replies: Sequence[Any]) -> ErrorReply | None:
-    """Of a MULTI unit: its replies in order, EXEC's last.  None: it was carried out.
+    """Classifies a MULTI unit by its replies in order, EXEC's last.  None: it was executed.
 
-    The reason is in the first command that could not be queued; EXEC itself only says that it was discarded.
+    The reason is in the first command that could not be queued; EXEC only reports that the unit was discarded.
     """
     last = replies[-1]
     if not isinstance(last, ReplyError):
@@ -74,7 +73,7 @@ def classify_unit(replies: Sequence[Any]) -> ErrorReply | None:
 
 
 def is_script_missing(result: Any) -> bool:
-    """Whether an element of EXEC's list is a call of a script that Redis did not know."""
+    """Whether an element of EXEC's list is a call of a script that is not loaded."""
     return isinstance(result, list) and any(
         isinstance(element, ReplyError) and str(element).startswith("NOSCRIPT") for element in result
     )

@@ -1,11 +1,11 @@
-"""Group commit: what arrives while a call is in flight leaves together in the next one.
+"""Group commit: items that arrive while a call is in flight share the next call.
 
     arrivals   a   b c   d e f        one call in flight at a time, so nothing overtakes
     calls      |-a-| |-b,c-| |-d,e,f-|
 
-That is PIP-160's batch with its three thresholds (items, bytes, delay), and it needs no timer: a lone item leaves at
-the end of the event-loop tick, and the busier it gets the larger the batches.  An item without a waiter may be held
-back a little (`add(..., lazy=True)`) to ride with others.
+This is PIP-160's batch with its three thresholds (items, bytes, delay), without a timer: a single item is sent at the
+end of the event-loop tick, and batches grow with the load.  An item without a waiter may be delayed a little
+(`add(..., lazy=True)`) to share a call with others.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 
 class Turnstile:
-    """Bounds how much of its group commits one node has under way: calls of at most `items_max` items together, or one
-    larger call alone.  Who must wait goes in turn, with all it has by then.
+    """Bounds the group commits in flight at one node: calls of at most `items_max` items together, or one larger call
+    alone.  Waiting groups go in turn, with all items they have by then.
 
-    Redis answers everything that one write brought when the last of it is done.  If every group left in the same tick,
-    broker and Redis would work in turn, each waiting for the other.  This way one part is in Redis while the broker is
-    busy with the answers of another.
+    Redis sends the replies to one write after its last command.  If every group were sent in the same tick, broker and
+    Redis would work alternately, each waiting for the other.  With the bound Redis executes one part while the broker
+    processes the replies of another.
     """
 
     __slots__ = ("_items_max", "_queue", "_under_way")
@@ -38,7 +38,7 @@ class Turnstile:
         self._queue: deque[tuple[int, Callable[[], None]]] = deque()
 
     def enter(self, items: int, go: Callable[[], None]) -> None:
-        """Calls go, now or when it is its turn; leave(items) must follow."""
+        """Calls `go`, now or at its turn; leave(items) must follow."""
         if self._queue or (self._under_way and self._under_way + items > self._items_max):
             self._queue.append((items, go))
         else:
@@ -46,7 +46,7 @@ class Turnstile:
             go()
 
     def leave(self, items: int, *, is_away: bool = False) -> None:
-        """is_away: the node could not be reached.  Then all who wait go, to learn it together and not in turn."""
+        """is_away: the node could not be reached.  Then all waiting groups go, so that they fail at once."""
         self._under_way -= items
         while self._queue and (
             is_away or not self._under_way or self._under_way + self._queue[0][0] <= self._items_max
@@ -57,12 +57,12 @@ class Turnstile:
 
 
 class GroupCommit(Generic[T]):
-    """send(items) starts one call and returns its future; settle(items, future) is called when it is over.
+    """send(items) starts one call and returns its future; settle(items, future) is called after it.
 
-    items_max, bytes_max   thresholds of one call; a single item above bytes_max travels alone
-    lazy_ms                how long a lazy item may wait for company
-    puts_back              whether settle may put something of this call back: then nothing leaves before it has
-    turnstile              the one to pass before a call, asked each time: it belongs to the node the call goes to
+    items_max, bytes_max   thresholds of one call; a single item above bytes_max is sent alone
+    lazy_ms                how long a lazy item may wait for others
+    puts_back              whether settle may put items of this call back: then no call is sent before it has
+    turnstile              returns the turnstile of the node that the call goes to; called each time
     """
 
     __slots__ = ("_busy", "_bytes_max", "_items_max", "_lazy", "_lazy_s", "_loop", "_puts_back", "_scheduled", "_send",
@@ -112,7 +112,7 @@ class GroupCommit(Generic[T]):
             self._lazy = self._loop.call_later(self._lazy_s, self._schedule)
 
     def put_back(self, items: Sequence[T], sizes: Sequence[int]) -> None:
-        """Items that were not taken go out again before all others, in their order."""
+        """Puts refused items back in front of all others, in their order."""
         self._waiting.extendleft(reversed(items))
         self._sizes.extendleft(reversed(sizes))
         if not self._busy:
@@ -151,11 +151,11 @@ class GroupCommit(Generic[T]):
         future.add_done_callback(partial(self._over, items, turnstile, entered))
 
     def _over(self, items: list[T], turnstile: Turnstile, entered: int, future: asyncio.Future[Any]) -> None:
-        # Whoever waits leaves before the callers are resumed: Redis is at work while they are.  Not so where what was
-        # not taken goes out again first: nothing may overtake it.
+        # Send waiting items before the callers resume, so that Redis works meanwhile.  Not if settle may put items
+        # back: nothing may overtake those.
         self._busy = False
         is_away = not future.cancelled() and isinstance(future.exception(), StoreUnavailable)
-        if is_away:  # it was waited for as long as a caller should wait, by those that came later too
+        if is_away:  # it took as long as any caller should wait, also for items that came later
             items = [*items, *self._waiting]
             self._waiting.clear()
             self._sizes.clear()

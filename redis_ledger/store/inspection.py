@@ -1,4 +1,4 @@
-"""What a new connection asks before it carries a call."""
+"""Inspects a node on each new connection before the first call."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Inspection(Protocol[N_contra]):
         ...
 
     async def compare(self, node: N_contra, probe: Probe, /, *, within_s: float) -> None:
-        """Compares the node's data with what is remembered of it, if the node may have lost writes. No call is sent to
-        the node until it returns. within_s: how long it may wait for other brokers; 0 if the node stayed connected."""
+        """Compares the node's data with its last known state, if the node may have lost writes. No call is sent to the
+        node until it returns. within_s: maximum wait for other brokers; 0 if the node stayed connected."""
         ...
 
 
@@ -59,7 +59,7 @@ async def greet(
         raise broken
     for script, sha in zip(scripts, loaded, strict=True):
         if isinstance(sha, Exception):
-            # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
+            # Other scripts still work; a call of this one fails with the same message, and so do the start-up checks.
             _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
     inspection.take(node, address.name, questions, replies[: len(questions)])
     await ask(conn, inspection.claim(node))

@@ -1,10 +1,10 @@
-"""Every key name, as a function of ids.  The part in braces is the hash tag: all keys of one partition share a slot,
+"""Names of all keys, as functions of ids.  The part in braces is the hash tag: all keys of one partition share a slot,
 and all keys of one coordinator share a slot, so one script can change them atomically on a cluster too.
 
     rl:{orders:3}:state         hash    topic id, epoch, offsets (next, start, cold, stable), active ledger, counters
     rl:{orders:3}:ledgers       hash    "<ledger>" → issued deleted sealed max_offset unlogged bytes created_ms
     rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
-    rl:{orders:3}:log           stream  what is visible, in offset order; id <last offset>-1
+    rl:{orders:3}:log           stream  log entries in offset order; id <last offset>-1
     rl:{orders:3}:producers     hash    producer id → epoch, owner and last five batches
     rl:{orders:3}:open          hash    producer id → epoch coordinator serial first offset
     rl:{orders:3}:firsts        zset    producer id, score = first offset of its open transaction
@@ -12,16 +12,16 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:ended         zset    "coordinator-serial" tombstones, score = time of the end
     rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
     rl:{orders:3}:subs          hash    subscription (percent-encoded) → kind
-    rl:{orders:3}:cold          hash    first offset → JSON of a segment in Parquet; "plan" → what is next; "version"
+    rl:{orders:3}:cold          hash    first offset → JSON of a segment in Parquet; "plan" → the next one; "version"
     rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
-    ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of what is acknowledged beyond the mark
+    ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of offsets acknowledged beyond the mark
     ...:<name>|leases           hash    first offset → last consumer count deadline
     ...:<name>|spans            zset    first offset of every lease, by offset
-    ...:<name>|due              zset    first offset of every lease, by the time it may be delivered again
-    ...:<name>|pending          hash    "coordinator-serial" → what the transaction acknowledged, or the group's offset
+    ...:<name>|due              zset    first offset of every lease, by redelivery time
+    ...:<name>|pending          hash    "coordinator-serial" → its acknowledgements, or the group's offset
     rl:{orders:3}:delay:state   hash    open bucket, counters; what open transactions hold: "coordinator-serial" → row
     rl:{orders:3}:delay:open    zset    entries of the open bucket by due time, see delay/entry.py
-    rl:{orders:3}:delay:closing zset    the same of the bucket that is being sealed
+    rl:{orders:3}:delay:closing zset    entries of the bucket that is being sealed
     rl:{orders:3}:delay:queue   zset    entries loaded from sealed buckets
     rl:{orders:3}:delay:live    hash    4096 entries → bitmap of those that are pending
     rl:{orders:3}:delay:parts   hash    entry → "1101": records of it that are still one group
@@ -29,10 +29,10 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:delay:buckets hash    "first-last" ledger → row of a sealed bucket
     rl:{orders:3}:delay:next    zset    "first-last", score = first due time of its next segment that is not loaded
     rl:{orders:3}:delay:snaps   hash    snapshot id → when it was begun
-    rl:{orders:3}:delay:repeats hash    entry → how it repeats; "!<entry>" → its member, until it is scheduled again
+    rl:{orders:3}:delay:repeats hash    entry → its recurrence; "!<entry>" → its member, until it is scheduled again
     rl:{orders:3}:delay:snap:<id> hash  0 → metadata, n → segment n of a sealed bucket; never changes
-    rl:{orders:3}:none          string  (never made): scripts that remove keys and make them again name it, and so wait
-                                        for the end while the slot is on the move
+    rl:{orders:3}:none          string  (never created): named by scripts that delete and recreate keys, so that they
+                                        wait for the end of a slot migration
     rl:{orders:3}:wake          channel (not a key): leader epoch, next offset, stable position after a change
     rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
     rl:{tc:5}:txns              hash    serial → packed transaction
@@ -54,7 +54,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
     rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of
                                         witnesses; lost_above, continued_at: lost versions
-    rl:{catalog}:claim          string  cluster id that a running broker knew, if it is not the stored one; expires
+    rl:{catalog}:claim          string  cluster id of a running broker, if it is not the stored one; expires
     rl:{witness:<n>}:cluster    string  copy of the cluster id; on a Redis Cluster only, n from 0 to 63
     rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
                                         Cluster a number whose slot the node owns
@@ -64,15 +64,15 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
-    rl:{catalog}:due            channel (not a key): topic, partition and due time of what was scheduled to be first
+    rl:{catalog}:due            channel (not a key): topic, partition and due time of a new first record
     rl:{catalog}:users          hash    user → JSON: SCRAM verifiers by mechanism; "" → a secret of this Redis
-    rl:{catalog}:acls           hash    rule as a JSON array → when it was made
-    rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, when it was made and ends
+    rl:{catalog}:acls           hash    rule as a JSON array → creation time
+    rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, creation and expiry time
     rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
     rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, dead-letter topic, own topic id
-    rl:{catalog}:audit          stream  administrative acts, newest 100 000: who, from where, what, outcome
+    rl:{catalog}:audit          stream  administrative acts, newest 100 000: principal, address, act, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
-    rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
+    rl:{idem:<digest>}|run      string  token of the attempt that runs it, with a lease
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ SUBSCRIPTIONS_KEPT = 64  # subscriptions whose key names a partition caches
 
 @lru_cache(maxsize=4096)
 def encode_name(name: str) -> str:
-    """A user-chosen name as part of a key: nothing in it can be taken for a separator or a hash tag."""
+    """Encodes a user-chosen name for a key, without separators and hash tags."""
     return quote(name, safe="-_.~")
 
 
 class SubscriptionKeys:
-    """The keys of one subscription on one partition.  Order of `all()` is the order scripts expect."""
+    """The keys of one subscription on one partition.  `all()` is in the order of the scripts' KEYS."""
 
     __slots__ = ("_all", "acks", "cursor", "due", "leases", "pending", "spans")
 
@@ -110,11 +110,11 @@ class SubscriptionKeys:
         return self._all
 
     def of_register(self) -> tuple[bytes, ...]:
-        """What a Kafka group's offset has of them: cursor and pending."""
+        """The keys of a Kafka group's offset: cursor and pending."""
         return self.cursor, self.pending
 
     def of_register_as_all(self) -> tuple[bytes, ...]:
-        """In the places of `all()`, for a script that takes both kinds: no key is named that a register lacks."""
+        """The keys of a register at the positions of `all()`, for scripts of both kinds; names no absent key."""
         return self.cursor, self.cursor, self.cursor, self.cursor, self.cursor, self.pending
 
 
@@ -225,7 +225,7 @@ class DelayKeys:
 
 
 class CoordinatorKeys:
-    """The keys of one transaction coordinator.  Order of `all()` is the order scripts expect."""
+    """The keys of one transaction coordinator.  `all()` is in the order of the scripts' KEYS."""
 
     __slots__ = (
         "calls",
@@ -268,7 +268,7 @@ class CoordinatorKeys:
 
 
 class CatalogKeys:
-    """The keys that every broker shares."""
+    """The keys that all brokers share."""
 
     __slots__ = (
         "acls", "addresses", "audit", "brokers", "claim", "deadletters", "due", "epochs", "groups", "quotas", "state",

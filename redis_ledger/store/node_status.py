@@ -1,15 +1,15 @@
-"""What a look at one Redis node means: may it carry writes, may it carry reads, and why not.  Pure.
+"""Decides whether a Redis node may serve writes and reads, and why not.  Pure.
 
-    the cluster id that was known is gone            EMPTY      no writes, no reads
+    its cluster id is gone                           EMPTY      no writes, no reads
     another cluster id is stored                     FOREIGN    no writes, no reads
-    another running broker knew another cluster id   CLAIMED    no writes, no reads
+    another running broker has another cluster id    CLAIMED    no writes, no reads
     it refuses writes itself (MISCONF)               DISK       no writes
     weaker than promised, or evicts keys             WEAKER     no writes
 
-A node that lost its data must not be written to: offsets, transaction ids and topics would be given out a second time.
-It is not read from either, since a consumer whose offset is gone starts again at the beginning.
-Run id and replication id change without any harm (a restart, a replica that attaches), so they decide nothing here.
-They say that caches have to be dropped.  Source: valkey src/replication.c, src/server.c.
+A node that lost its data must not be written to: offsets, transaction ids and topics would be allocated twice.
+It is not read from either, since a consumer whose offset is gone would start at the beginning.
+Run id and replication id also change harmlessly (a restart, a new replica), so a change only clears the caches.
+Source: valkey src/replication.c, src/server.c.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ START_OVER = "stop all brokers and start them again"
 
 
 class ExpectedNode(NamedTuple):
-    """durability: None: nothing was promised.  start_over: how an operator gives up what was acknowledged."""
+    """durability: None: nothing was promised.  start_over: how an operator gives up acknowledged records."""
 
     durability: Durability | None = None
     start_over: str = START_OVER
 
 
 class KnownNode(NamedTuple):
-    """cluster_id: "" while none is known.  node: as it was when it was last fit; None: it is new."""
+    """cluster_id: "" while none is known.  node: its state when it was last fit; None: it is new."""
 
     cluster_id: str = ""
     node: NodeInfo | None = None
 
 
 class ObservedNode(NamedTuple):
-    """cluster_id: as stored on the node, "" if it should be there and is not; None: it is not told, or not there.
-    claim: the cluster id that a running broker knew here; misconf: why Redis refuses writes."""
+    """cluster_id: as stored on the node, "" if it is missing but expected; None: not read, or not expected.
+    claim: the cluster id of a running broker; misconf: why Redis refuses writes."""
 
     node: NodeInfo
     cluster_id: str | None = None
@@ -110,7 +110,7 @@ def node_status(promised: ExpectedNode, known: KnownNode, seen: ObservedNode) ->
 
 
 def refused_by_redis(address: str, reply: str) -> RedisUnfit | TooFewReplicas:
-    """Why a node itself refuses a write, and what to do.  reply: its error, MISCONF or NOREPLICAS."""
+    """Explains why a node itself refuses a write, with the remedy.  reply: its error, MISCONF or NOREPLICAS."""
     word, _, rest = reply.partition(" ")
     reason = rest.rstrip(".")
     if word == "NOREPLICAS":
@@ -129,7 +129,7 @@ def has_restarted(before: NodeInfo | None, now: NodeInfo) -> bool:
 
 
 def has_changed(before: NodeInfo | None, now: NodeInfo) -> bool:
-    """Whether the node may hold older data than before: caches of it have to be dropped."""
+    """Whether the node may hold older data than before, so that caches must be cleared."""
     if before is None:
         return False
     return (before.run_id, before.replication_id) != (now.run_id, now.replication_id)

@@ -1,14 +1,14 @@
-"""Leaves out of a script what it does not use of its includes.
+"""Removes unused functions and constants of includes from a script.
 
-Redis runs the whole source at every call: each function in it is built anew, also one that is never called.
+Redis runs the whole source at every call and builds each function in it, also unused ones.
 
-    local FEW = 16                      left out: no statement and no function that is kept names it
-    local function used(n) ... end      kept: the last line names it
-    local function unused() ... end     left out
+    local FEW = 16                      removed: no statement and no kept function uses it
+    local function used(n) ... end      kept: the last line uses it
+    local function unused() ... end     removed
     return used(1)
 
-Only what can be judged by its text is left out: functions and constants that begin at the start of a line.  A function
-`t.f` is kept in any case if its table is used other than as `t.name`.
+Only functions and constants that begin at the start of a line are removed.  A function `t.f` is always kept if its
+table is used other than as `t.name`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FUNCTION = re.compile(
     rb"(?:[^\n]*\Wend[ ]*$|[^\n]*\n(?:(?!end\b)[^\n]*\n)*end[ ]*$)",
     re.MULTILINE,
 )
-# No calls: leaving one out would leave out what it does.  The statement ends with its line.
+# No calls, since they may have effects.  The statement ends with its line.
 _CONSTANT = re.compile(
     rb"^local (?P<names>\w+(?:, \w+)*) = (?P<value>[^\n()]*[\w\"'}\]])[ ]*$(?!\n[ \t])", re.MULTILINE
 )
@@ -37,7 +37,7 @@ _WORD = re.compile(rb"(?<![\w.:])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
 
 
 class _Definition(NamedTuple):
-    """names: how it may be used, `f` or `t.f`."""
+    """names: the forms of its use, `f` or `t.f`."""
 
     names: frozenset[bytes]
     begin: int
@@ -45,7 +45,7 @@ class _Definition(NamedTuple):
 
 
 def pruned(source: bytes) -> bytes:
-    """The source without what it does not use; lines keep their numbers."""
+    """Returns the source without unused definitions; lines keep their numbers."""
     text = _SILENT.sub(lambda found: _VISIBLE.sub(b" ", found[0]), source)
     definitions = sorted(_definitions(text), key=lambda each: each.begin)
     unused = set(definitions) - _used(text, definitions)

@@ -1,9 +1,9 @@
-"""Sharded pub/sub: a channel lives in the slot of its name, one listening connection per node carries them all.
+"""Sharded pub/sub: a channel belongs to the slot of its name; one connection per node serves all its channels.
 
     SSUBSCRIBE rl:{orders:3}:wake ──▶ owner of the slot     smessage ──▶ on_message of every listener
     connection lost, or the slot moved away ──▶ on_lost at once; subscribed again ──▶ on_lost once more
 
-Pub/sub forgets: what was published between the two was not heard, so a listener looks for itself both times.
+Messages published between the two are lost, so a listener reads the current state both times.
 Source: Redis 7 sharded pub/sub.
 """
 
@@ -26,7 +26,7 @@ from redis_ledger.store.node import BACKOFF_S_MAX, BACKOFF_S_MIN, Node
 from redis_ledger.store.topology import Topology
 
 _PING = b"*1\r\n$4\r\nPING\r\n"
-PING_EVERY_S = 5.0  # a listening connection that is silent is asked whether it lives
+PING_EVERY_S = 5.0  # ping interval of a silent connection
 _log = logging.getLogger("redis_ledger.store")
 
 
@@ -38,7 +38,7 @@ class _Listener:
 
 @dataclass(eq=False, slots=True)
 class _Channel:
-    """heard: the server confirmed the subscription; refused: it said why not."""
+    """heard: the server confirmed the subscription; refused: its error."""
 
     name: bytes
     listeners: list[_Listener] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Channel:
 
 
 class _PubsubConnection(asyncio.Protocol):
-    """reply: called with every reply; lost: once, when the socket is gone."""
+    """reply: called with every reply; lost: once, when the connection is lost."""
 
     def __init__(self, reply: Callable[[Any], None], lost: Callable[[], None]) -> None:
         self._reply, self._lost = reply, lost
@@ -86,7 +86,7 @@ class _PubsubConnection(asyncio.Protocol):
 
 
 class _NodeSubscriber:
-    """The listening connection to one node.  It is open while there is a channel to listen to."""
+    """The pub/sub connection to one node.  It is open while there are channels."""
 
     def __init__(self, link: Node, displaced: Callable[[_Channel], None]) -> None:
         self.link = link
@@ -147,7 +147,7 @@ class _NodeSubscriber:
         self._ask(list(self.channels))
 
     def _greet(self, wire: _PubsubConnection, address: Address) -> None:
-        # Not awaited: if Redis does not let us in, SSUBSCRIBE says so for every channel.
+        # Not awaited: if authentication fails, SSUBSCRIBE fails for every channel.
         self._greeting = 0
         if address.password is not None:
             user = (address.username,) if address.username else ()
@@ -282,7 +282,7 @@ class Pubsub:
             self._later(self._ears.pop(other).close())
 
     def _displace(self, channel: _Channel) -> None:
-        """The node does not serve the channel (any more): find out who does."""
+        """Moves a channel that the node does not serve any more to its new node."""
         if channel.ear is not None:
             channel.ear.drop(channel)
         self._later(self._replace(channel))

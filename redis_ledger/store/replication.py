@@ -5,7 +5,7 @@
 
 A barrier belongs to one connection and ends with it.  A primary executes everything in one order, so the replication
 offset of the marker, a small write, is behind that of every reply that arrived before the marker was sent.  Calls that
-need more copies than the others have rounds, and an acknowledgement connection, of their own.
+need more copies have separate rounds and a separate acknowledgement connection.
 Source: docs/decisions/0027; Redis, WAIT.
 """
 

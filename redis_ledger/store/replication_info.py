@@ -1,4 +1,4 @@
-"""What a node reports about its replicas, and what a round of `WAIT` proves.  Pure.
+"""Parses a node's report on its replicas, and judges a round of `WAIT`.  Pure.
 
     marker     WAIT        INFO                          outcome
     OK         ≥ wanted    same replication id, master   CONFIRMED   replies that arrived before the marker was sent
@@ -7,8 +7,8 @@
     MOVED, ASK, TRYAGAIN, CLUSTERDOWN                    NO_SLOT     the marker needs a key of another slot
     anything else                                        LOST        the node is not the primary it was
 
-A replication id is new at each promotion and restart.  It also changes when the first replica attaches; the round is
-then lost without need.  Source: valkey src/replication.c.
+A replication id is new at each promotion and restart.  It also changes when the first replica attaches, which loses
+the round unnecessarily.  Source: valkey src/replication.c.
 """
 
 from __future__ import annotations

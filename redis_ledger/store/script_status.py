@@ -1,4 +1,4 @@
-"""Statuses that scripts answer with; twin of lua/include/status.lua, compared by tests/tidy."""
+"""Statuses in the replies of scripts; twin of lua/include/status.lua, compared by tests/tidy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from enum import IntEnum
 
 class Status(IntEnum):
     OK = 0
-    DUPLICATE = 1  # an idempotent batch that is in the log already: answered as the first time
-    UNKNOWN_TOPIC = -1  # the partition is not there, or belongs to another topic id
+    DUPLICATE = 1  # an idempotent batch that is already in the log: the first reply again
+    UNKNOWN_TOPIC = -1  # the partition does not exist, or belongs to another topic id
     LEDGER_MOVED = -2  # the named ledger is sealed; the reply names the active one; nothing was accepted
     HEALED = -3  # leftovers of a lost call were deleted; nothing was accepted, send again
     SEQUENCE_GAP = -4
@@ -30,6 +30,6 @@ class Status(IntEnum):
     NOT_DELIVERED = -20
     BAD_OFFSET = -21
     UNKNOWN_PRODUCER = -22
-    STALE = -23  # the caller's picture is old; the reply carries the new one
-    FENCED = -24  # the generation is below one that was seen here
-    OTHER_CLUSTER = -25  # the stored cluster id is not the one that the caller knows: Redis lost its data
+    STALE = -23  # the caller's view is outdated; the reply has the current one
+    FENCED = -24  # the generation is below the highest one seen here
+    OTHER_CLUSTER = -25  # the stored cluster id is not the caller's: Redis lost its data

@@ -1,11 +1,11 @@
-"""Lua scripts from the folder lua/: read, includes pasted in, named by their SHA-1.
+"""Lua scripts from the folder lua/: expands includes, and names scripts by their SHA-1.
 
     lua/ledger/append.lua ──┐
     lua/include/status.lua ─┴─ --- @include "include/status" ──▶ one source ──▶ pruned ──▶ sha1 ──▶ EVALSHA
 
-A file is included once per script, where it is first asked for.  The line `#!lua flags=...`, which makes Redis check
-slots and memory before the script starts, has to stay the very first.  The package finds the folder as
-`redis_ledger/_lua/`: a copy in the wheel, a symbolic link in a checkout.
+A file is included once per script, at its first include.  The line `#!lua flags=...`, which makes Redis check slots and
+memory before the script starts, must stay the first line.  The folder is `redis_ledger/_lua/`: a copy in the wheel, a
+symbolic link in a checkout.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LINE = re.compile(rb"^(?=.)", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\Z")
 
 
-# Scripts whose KEYS may be absent, since they make keys, remove them, or look whether they are there.  One that removes
-# keys which are there and makes them again names `none`: Redis refuses to make the first of them in mid-script.
-# While a slot is on the move such a call is answered TRYAGAIN until the move is over, for ever if it was given up.
+# Scripts whose KEYS may be absent, since they create, delete or check keys.  A script that deletes existing keys and
+# creates them again also has the key `none`: Redis would refuse to create the first of them in mid-script.
+# While a slot migrates, such a call gets TRYAGAIN until the migration ends, forever if it was abandoned.
 # Other calls of the slot must not wait behind it.
 NAMES_ABSENT = frozenset(
     {
@@ -37,11 +37,11 @@ NAMES_ABSENT = frozenset(
 
 
 class ScriptBroken(Exception):
-    """A script cannot be put together from its files; this is a mistake in lua/ or in the packaging."""
+    """A script cannot be built from its files; this is a bug in lua/ or in the packaging."""
 
 
 class Script:
-    """One script.  sha: 40 hex digits, as EVALSHA wants them.  names_absent: its KEYS may be absent."""
+    """One script.  sha: 40 hex digits, for EVALSHA.  names_absent: its KEYS may be absent."""
 
     __slots__ = ("name", "names_absent", "sha", "source")
 
@@ -56,12 +56,12 @@ class Script:
 
     @classmethod
     def load(cls, name: str) -> Script:
-        """The script of lua/<name>.lua.  Raises ScriptBroken if a file is missing or includes form a circle."""
+        """Loads lua/<name>.lua.  Raises ScriptBroken if a file is missing or includes form a cycle."""
         return _load(name)
 
     @classmethod
     def all(cls) -> tuple[Script, ...]:
-        """Every script there is, by name; files under lua/include/ are not scripts."""
+        """All scripts, by name; files under lua/include/ are not scripts."""
         return _load_all()
 
 
@@ -89,7 +89,7 @@ def _load_all() -> tuple[Script, ...]:
 
 
 def expand(root: Path, name: str) -> bytes:
-    """The source of root/<name>.lua with every include in place."""
+    """Returns the source of root/<name>.lua with its includes expanded."""
     return _expand(root, name, [], set())
 
 
@@ -115,5 +115,5 @@ def _expand(root: Path, name: str, path: list[str], seen: set[str]) -> bytes:
 
 
 def _indented(source: bytes, by: bytes) -> bytes:
-    """As the line that includes it: what is inside a function does not end the function."""
+    """Indents an include like its line, so that its `end` at the start of a line does not end a function."""
     return _LINE.sub(by, source.rstrip(b"\n")) if by else source.rstrip(b"\n")

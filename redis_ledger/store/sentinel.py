@@ -1,9 +1,9 @@
-"""The primary that sentinels name.
+"""Finds the primary through sentinels.
 
     sentinels: "who is mymaster?" ──▶ address ──▶ ROLE says master? ──▶ the link
 
-The question is asked before every attempt to connect, so a failover is followed as soon as the old primary closes the
-connection, stops answering, or answers READONLY.
+The sentinels are queried before every attempt to connect, so a failover is followed as soon as the old primary closes
+the connection, stops replying, or replies READONLY.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sentinel(Standalone):
             if not isinstance(answer, list):
                 why = f"the sentinel at {sentinel.name} does not know {self._target.service!r}"
                 continue
-            # The next question goes first to the one that could answer this one.
+            # Query the sentinel that replied first the next time.
             self._sentinels.remove(sentinel)
             self._sentinels.insert(0, sentinel)
             return self._target.primary.at(answer[0].decode(), int(answer[1]))

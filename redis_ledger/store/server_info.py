@@ -1,4 +1,4 @@
-"""What the Redis servers say about themselves."""
+"""Reads the version, settings and state of Redis servers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """One server.  None: the server does not tell (CONFIG or INFO is refused, or has no such field).
+    """One server.  None: not reported (CONFIG or INFO is refused, or lacks the field).
 
-    version      what it is compatible with, as Redis counts; product: "redis" or "valkey"; product_version: its own
+    version      the compatible Redis version; product: "redis" or "valkey"; product_version: its own version
     run_id       new at each start of the server
     config_file  "" if the server was started without one: then CONFIG REWRITE fails
     keys         in all databases
@@ -24,7 +24,7 @@ class NodeInfo:
     product_version: str | None
     role: str | None
     used_memory_bytes: int | None
-    fragmentation: float | None  # memory the system gave it, by memory it uses
+    fragmentation: float | None  # memory allocated by the system / memory used
     maxmemory_bytes: int | None  # 0 is no limit
     maxmemory_policy: str | None
     appendonly: bool | None

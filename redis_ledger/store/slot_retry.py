@@ -1,12 +1,12 @@
 """The gate before one slot while Redis refuses its calls: keeps them in order until they pass.
 
     in flight   A  B  C        A is refused (MOVED, ASK, TRYAGAIN, NOSCRIPT ...): the gate closes
-    refused     A  C           what was in flight comes back, refused or answered; a fence says when
-    held        D  E           what is issued meanwhile waits outside
-    then        A C again; when they have passed, D E, and the gate is taken away
+    refused     A  C           calls in flight return, refused or answered; a fence marks their end
+    held        D  E           new calls wait
+    then        A C again; after them D E, and the gate is removed
 
-After a pause only the head is sent, so that a slot that is still refused is asked one question and not thousands.
-What cannot be helped: B was sent before A was refused, and may have passed.
+After a pause only the first call is sent, so that a slot that is still refused gets one call and not thousands.
+Unavoidable: B was sent before A was refused, and may have been executed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from redis_ledger.store.node import Node
 from redis_ledger.store.watch import Watch
 
 PAUSE_S_MIN, PAUSE_S_MAX = 0.005, 0.25
-HOPS_MAX = 5  # refusals in a row before a redirection is taken for confusion and given a pause
+HOPS_MAX = 5  # refusals in a row before a redirection is retried with a pause
 _ASKING = pack((b"ASKING",))
 
 
@@ -53,33 +53,33 @@ class SlotRetry:
     def __init__(self, topology: Routing, slot: int, place: int, link: Node) -> None:
         self._topology = topology
         self._slot, self._place = slot, place
-        self._refused: deque[RedisCall] = deque()  # came back since the last fence
-        self._rest: deque[RedisCall] = deque()  # refused before, not sent again yet; behind those
+        self._refused: deque[RedisCall] = deque()  # returned since the last fence
+        self._rest: deque[RedisCall] = deque()  # refused before, not sent again yet; after those
         self._held: deque[RedisCall] = deque()
         self._verdict: tuple[Node, ErrorReply] | None = None
         self._attempt = 0
-        self._awaited = 0  # fences and timers under way
+        self._awaited = 0  # current fences and timers
         self._fence(link)
 
     def hold(self, call: RedisCall) -> None:
-        """A call issued while the gate is closed."""
+        """Holds a call that is issued while the gate is closed."""
         if not call.tick:
             call.tick = self._topology.watch.tick
         self._held.append(call)
 
     def refuse(self, call: RedisCall, link: Node, verdict: ErrorReply) -> None:
-        """A call that Redis refused.  The first one since the last fence decides what is done next."""
+        """Takes a call that Redis refused.  The first one since the last fence determines the next step."""
         call.hops += 1
         self._refused.append(call)
         if self._verdict is None:
             self._verdict = link, verdict
 
     def strand(self, call: RedisCall) -> None:
-        """A call whose node is gone; it was issued before everything held here."""
+        """Takes a call whose node is gone; it was issued before all calls held here."""
         self._refused.append(call)
 
     def expire(self, oldest: int) -> None:
-        """Fails calls issued at that tick or before; they keep their places and are passed over."""
+        """Fails calls issued at that tick or before; they keep their places and are skipped."""
         for call in (*self._refused, *self._rest, *self._held):
             if call.tick <= oldest:
                 error = StoreTimeout if call.written else StoreUnavailable
@@ -94,7 +94,7 @@ class SlotRetry:
         link.fence(self._settled)
 
     def _settled(self) -> None:
-        """Everything sent so far has come back: go on with what was refused, or open."""
+        """All calls in flight have returned: retries the refused ones, or opens the gate."""
         topology = self._topology
         self._awaited -= 1
         if self._awaited or topology.closed:
@@ -104,7 +104,7 @@ class SlotRetry:
         found, self._verdict = self._verdict, None
         if not self._rest:
             self._open()
-        elif found is None:  # the head has passed, or the calls were stranded and the map has changed
+        elif found is None:  # the first call was executed, or the calls were stranded and the map has changed
             self._send(len(self._rest))
         else:
             self._again(*found)
@@ -165,8 +165,8 @@ class SlotRetry:
             call = self._rest.popleft()
             if call.future.done():
                 continue
-            # ASKING holds for the one command after it (MULTI carries it on to EXEC).  If the connection breaks
-            # between the two, the target answers MOVED and the call comes back here.
+            # ASKING applies to the next command (MULTI extends it to EXEC).  If the connection breaks
+            # between the two, the target replies MOVED and the call returns here.
             asking: asyncio.Future[object] = loop.create_future()
             asking.add_done_callback(lambda future: future.cancelled() or future.exception())
             link.send(RedisCall(asking, _ASKING, self._slot, False))

@@ -1,15 +1,15 @@
-"""Whether a Redis server can keep the durability level that was promised.  Pure.
+"""Checks whether a Redis server can keep the promised durability level.  Pure.
 
     too old, a replica, evicts keys                  a problem at every level
-    append-only file off, or fsynced too seldom      a problem, unless the level is `lossy`
+    append-only file off, or fsynced too rarely      a problem, unless the level is `lossy`
     cannot write to its disk (MISCONF)               a problem
-    does not tell its settings, no replicas, ...     a warning
+    settings not readable, no replicas, ...          a warning
 
-Every problem says what was seen and what to do.  The advice survives a restart of Redis, and it never replaces an
+Every problem has an observation and a remedy.  The advice survives a restart of Redis, and it never replaces an
 append-only file that may hold the data.  `serve`, `doctor` and every new connection use this table.
 
-Levels (docs/howto/run.md): `process` survives the kill of any process, `disk` a machine that stops, `replicas` a
-machine that is lost; `lossy` promises nothing and is shown as such.
+Levels (docs/howto/run.md): `process` survives the kill of any process, `disk` the crash of a machine, `replicas` the
+loss of a machine; `lossy` promises nothing and is reported as such.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ APPENDFSYNC: dict[Durability, tuple[str, ...]] = {
 
 
 class Problem(NamedTuple):
-    """seen: one clause without a full stop.  cure: what to do, one or two sentences."""
+    """seen: one clause without a full stop.  cure: the remedy, one or two sentences."""
 
     level: Literal["problem", "warning"]
     seen: str
@@ -44,16 +44,16 @@ class Problem(NamedTuple):
 
 
 def problems(node: NodeInfo, durability: Durability, *, restarted: bool = False) -> list[Problem]:
-    """The worst first.
+    """Returns the problems, the worst first.
 
-    restarted  the server kept its append-only file when a broker looked before, and has been started again since
+    restarted  the server had its append-only file on at an earlier check, and has restarted since
     """
     found = [*_refusals(node, durability, restarted), *_warnings(node, durability)]
     return sorted(found, key=lambda each: each.level)
 
 
 def is_known(node: NodeInfo, durability: Durability) -> bool:
-    """Whether the server tells enough to say that it keeps the level."""
+    """Whether the server reports enough to confirm the level."""
     return durability == "lossy" or (node.appendonly is not None and node.appendfsync is not None)
 
 
@@ -106,7 +106,7 @@ def _warnings(node: NodeInfo, durability: Durability) -> Iterator[Problem]:
 
 
 def _set(node: NodeInfo, name: str, value: str) -> str:
-    """Advice that lasts: CONFIG SET alone is undone by the next restart."""
+    """Returns advice that survives a restart, which undoes CONFIG SET alone."""
     if node.config_file == "":
         return (
             f"Run CONFIG SET {name} {value}, and add `{name} {value}` to how Redis is started: it runs without a "
@@ -119,8 +119,8 @@ def _set(node: NodeInfo, name: str, value: str) -> str:
 
 
 def _turn_on_append_only_file(node: NodeInfo, restarted: bool) -> str:
-    """CONFIG SET appendonly yes writes a new file from memory; a restart reads the file and nothing else.  Which one
-    keeps the data depends on where the data is."""
+    """CONFIG SET appendonly yes writes a new file from memory; a restart reads only the file.  The right one depends on
+    where the data is."""
     where = "how Redis is started" if node.config_file == "" else "redis.conf"
     restart = f"add `appendonly yes` to {where} and restart Redis, which loads its append-only file"
     keep = "Do not run CONFIG SET appendonly yes: it replaces that file by what is in memory now."

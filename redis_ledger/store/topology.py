@@ -4,7 +4,7 @@
                  └▶ owner(slot) ─▶ node ─▶ connection
 
 One server is a cluster with one slot, -1: `Standalone`.  sentinel.py and cluster.py find their primaries and follow
-failovers.  error_replies.py decides what is done about an error.
+failovers.  error_replies.py classifies errors.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ ANY = -1  # the slot of a call that may go to any node
 
 
 TELL_FIRST_S, TELL_EVERY_S = 1.0, 5.0
-LOADS_MAX = 3  # of a script that Redis still does not know afterwards
+LOADS_MAX = 3  # of a script that is still missing afterwards
 
 
 def gate_of(call: RedisCall) -> int:
-    """The gate that the call waits at: that of its slot, or one beside it for calls that wait apart."""
+    """Returns the gate of the call: that of its slot, or a separate one for calls that wait separately."""
     return -2 - call.slot if call.apart else call.slot
 
 
 class ScriptMissing(Exception):
-    """A script inside MULTI was not known to Redis.  It is loaded now; what the other commands did stands."""
+    """A script inside MULTI was not loaded.  It is loaded now; the effects of the other commands remain."""
 
 
 class Topology:
@@ -76,7 +76,7 @@ class Topology:
         raise NotImplementedError
 
     async def open(self, on_wait: OnWait) -> None:
-        """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or does not let us in."""
+        """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or refuses the credentials."""
         raise NotImplementedError
 
     @property
@@ -98,18 +98,18 @@ class Topology:
         return lambda _: key
 
     def at(self, host: str, port: int, asked: Node) -> Node:
-        """The link to a node that Redis named; an empty host is the host that was asked."""
+        """Returns the link to a node from a redirection; an empty host is the redirecting host."""
         return asked
 
     def moved(self, slot: int, host: str, port: int, asked: Node) -> None:
-        """Redis says that the slot lives there."""
+        """Records that the slot is on that node."""
 
     async def learn(self) -> None:
-        """Finds out anew who owns what, as far as that can change."""
+        """Reads the owners of slots again, if they can change."""
         await asyncio.sleep(0.05)
 
     def stale(self, link: Node, why: str) -> None:
-        """The node is not fit to serve: find out who is."""
+        """Finds the node that replaces an unfit one."""
         link.reset(ConnectionError(why))
 
     def send(self, slot: int, call: RedisCall) -> None:
@@ -121,7 +121,7 @@ class Topology:
             self.owner(slot).send(call)
 
     def conclude(self, link: Node, call: RedisCall, reply: Any) -> None:
-        """Takes every reply that is not a plain success of a plain call."""
+        """Handles every reply except the plain success of a plain call."""
         if call.replies > 1:
             if isinstance(reply, list) and ReplyError not in map(type, reply):
                 call.answer(reply)
@@ -139,7 +139,7 @@ class Topology:
             return
         course = verdict.course
         if course is Action.FAULT or (course is Action.LOAD and call.hops >= LOADS_MAX):
-            # A script that stays unknown was refused by SCRIPT LOAD; the log says why.
+            # A script that stays missing was refused by SCRIPT LOAD; the reason is in the log.
             call.fail(ReplyError(verdict.text))
         elif course is Action.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
@@ -178,7 +178,7 @@ class Topology:
         self.watch.stop()
 
     async def first_ready(self, links: Sequence[Node], on_wait: OnWait) -> None:
-        """Waits until one of them is connected; raises StoreUnavailable with the reason of one that is not."""
+        """Waits until one link is connected; raises StoreUnavailable with the reason of one that is not."""
         waiting = Waiting(on_wait, self.loop.time())
         until = self.loop.time() + self.watch.retry_ms / 1000
         while not any(link.ready.is_set() for link in links):
@@ -195,7 +195,7 @@ OnWait = Callable[[str], None]
 
 
 class Waiting:
-    """Tells why a start waits: at once when the reason is known or has changed, else every TELL_EVERY_S."""
+    """Reports why a start waits: at once if the reason is certain or has changed, else every TELL_EVERY_S."""
 
     def __init__(self, on_wait: OnWait, now_s: float) -> None:
         self._on_wait, self._told = on_wait, ""
@@ -216,7 +216,7 @@ class Standalone(Topology):
         self._link = self._make_link(watch)
 
     def _make_link(self, watch: Watch) -> Node:
-        # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
+        # A replica is accepted at the start, so that all its problems are reported; later a failover is awaited.
         return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
                     primary=lambda: self.admission.is_open, inspection=self.admission,
                     open_barrier=self.open_barrier)  # fmt: skip

@@ -9,7 +9,7 @@ from redis_ledger.store.pauses import Pauses
 
 
 class Watch:
-    """The store's coarse clock: ticks, and on every tick looks after every link.
+    """The store's coarse clock: on every tick it checks every link.
 
     timeout_ticks  longest one call may take
     retry_ticks    how long a call that is safe to repeat waits for Redis to come back
@@ -27,7 +27,7 @@ class Watch:
         self._timer = self._loop.call_later(self.interval_s, self._strike)
 
     def _strike(self) -> None:
-        # If this process itself was held up, Redis is not to blame: a late tick is one tick.
+        # A late tick counts as one: if this process was stalled, Redis was not.
         self.tick += 1
         self._timer = self._loop.call_later(self.interval_s, self._strike)
         for look in tuple(self.watched):

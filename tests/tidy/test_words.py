@@ -46,6 +46,7 @@ CLEAN = (
     "redis_ledger/kafka/",
     "redis_ledger/ledger/",
     "redis_ledger/records/",
+    "redis_ledger/store/",
     "redis_ledger/txn/",
     "scripts/",
     "tests/attack/",
