@@ -155,12 +155,12 @@ class LiveBrokers:
 
         A heartbeat makes it live again.
         """
-        now_ms = await self.beat()
+        now_ms = await self.send_heartbeat()
         if not self.is_live(name):
             return False
         key = self._keys.brokers
         await self._store.write_allow_oom("ZADD", key, "XX", now_ms - SILENT_MS - BEAT_MS, name)
-        await self.beat()
+        await self.send_heartbeat()
         return True
 
     def _learn(self, nodes: Iterable[Node]) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
 from redis_ledger.errors import LedgerError
-from redis_ledger.telemetry.logs import get
+from redis_ledger.telemetry.logs import RateLimitedLog, get
 
 SYNC_S = 1.0  # between two looks at which brokers are live
 CONNECT_S_MAX = 2.0
@@ -31,6 +31,7 @@ class PeerWatch:
 
     def __init__(self, live_brokers: LiveBrokers) -> None:
         self._live_brokers = live_brokers
+        self._limited_log = RateLimitedLog(every_s=10.0)
         self._watches: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._sync: asyncio.Task[None] | None = None
 
@@ -84,6 +85,8 @@ class PeerWatch:
                 _log.warning("a broker has ended: its port is closed", broker=name)
         except LedgerError:
             return  # without Redis nothing can be removed; later its missing heartbeats count
+        except Exception as error:  # noqa: BLE001 - the peer must still be watched
+            self._limited_log.failed("a broker that has ended could not be removed", error, broker=name)
 
 
 async def _until_it_ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
