@@ -39,6 +39,23 @@ async def _pause_broker(processes: Processes, fault: Fault) -> AsyncIterator[Non
 
 
 @asynccontextmanager
+async def _step_clock(processes: Processes, fault: Fault) -> AsyncIterator[None]:
+    processes.brokers[fault.target].step_clock(fault.amount)
+    yield
+    processes.brokers[fault.target].step_clock(0)
+
+
+@asynccontextmanager
+async def _hold_host(processes: Processes, fault: Fault) -> AsyncIterator[None]:
+    for link in processes.links_of(fault.target):
+        link.hold()
+    yield
+    for link in processes.links_of(fault.target):
+        link.release()
+        link.cut()
+
+
+@asynccontextmanager
 async def _kill_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
     server.kill()
     yield
@@ -164,6 +181,8 @@ Act = Callable[[Any, Fault], AbstractAsyncContextManager[None]]
 ACTS: dict[str, Act] = {
     "broker.kill": _kill_broker,
     "broker.pause": _pause_broker,
+    "clock.step": _step_clock,
+    "host.hold": _hold_host,
     "slot.move": _move_slot,
     "redis.kill": _kill_redis,
     "redis.pause": _pause_redis,
@@ -188,6 +207,8 @@ async def cause(fault: Fault, processes: Processes, recorder: Recorder, began_s:
     await asyncio.sleep(max(0.0, began_s + fault.at_s - loop.time()))
     targets = {
         "broker": processes,
+        "clock": processes,
+        "host": processes,
         "redis": processes.redis.servers.get(fault.target),
         "link": processes.links.get(fault.target),
         "slot": processes.redis,

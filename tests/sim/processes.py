@@ -17,7 +17,7 @@ import threading
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from tests.sim import planted
+from tests.sim import planted, serve
 from tests.sim.redis_nodes import RedisNodes
 from tests.sim.schedule import HOSTS, Schedule
 from tests.support.processes import ROOT
@@ -49,16 +49,18 @@ class Broker:
             "--durability", "process", "--http", http, "--kafka", kafka, "--kafka-advertised", advertised,
             "--log-level", "warning", *(w for k, v in SETTINGS.items() for w in ("--set", f"{k}={v}")),
         ]  # fmt: skip
+        self._clock = folder / f"{name}.clock"
+        self.step_clock(0)
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_paused = False
 
     def start(self, bug: str = "") -> None:
         """Returns when the broker is ready."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env={**clean, planted.VARIABLE: bug}
-            )
+                self._command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT,
+                env={**clean, planted.VARIABLE: bug, serve.CLOCK: str(self._clock)},
+            )  # fmt: skip
         ends_with_us(self._process)
         assert self._process.stdout is not None
         has_line = select.select([self._process.stdout], [], [], READY_S_MAX)[0]
@@ -69,6 +71,12 @@ class Broker:
     def signal(self, number: int) -> None:
         assert self._process is not None
         self._process.send_signal(number)
+
+    def step_clock(self, ahead_ms: int) -> None:
+        """From now on the broker's clock is ahead by so much."""
+        self._clock.touch()
+        with self._clock.open("r+b") as file:
+            file.write(serve.OFFSET.pack(ahead_ms))
 
     def kill(self) -> None:
         if self._process is not None:
@@ -122,6 +130,9 @@ class Processes:
             name, self._folder, redis_url, ",".join(listeners), ",".join(advertised), f"127.0.0.1:{http}"
         )
         self._stack.callback(self.brokers[name].kill)
+
+    def links_of(self, host: str) -> list[Proxy]:
+        return [link for name, link in self.links.items() if name.startswith(f"{host}-")]
 
     async def _link(self, name: str, port: int) -> Proxy:
         link = self.links[name] = Proxy("127.0.0.1", port)

@@ -26,7 +26,8 @@ LINK_FAULTS = {
     "link.break_reply": (3, 0.0, 0.0),
     "link.break_request": (3, 0.0, 0.0),
 }
-BROKER_FAULTS = {"broker.kill": (5, 0.1, 2.0), "broker.pause": (4, 0.2, 5.0)}
+BROKER_FAULTS = {"broker.kill": (5, 0.1, 2.0), "broker.pause": (4, 0.2, 5.0), "clock.step": (2, 0.5, 4.0)}
+HOST_FAULTS = {"host.hold": (2, 0.3, 4.0)}
 REDIS_FAULTS = {
     "redis.kill": (3, 0.0, 1.5),
     "redis.pause": (3, 0.2, 4.0),
@@ -36,11 +37,11 @@ REDIS_FAULTS = {
     "redis.full": (2, 0.5, 3.0),
 }
 CLUSTER_FAULTS = {"slot.move": (4, 0.5, 3.0)}
-FAULTS = LINK_FAULTS | BROKER_FAULTS | REDIS_FAULTS | CLUSTER_FAULTS
+FAULTS = LINK_FAULTS | BROKER_FAULTS | HOST_FAULTS | REDIS_FAULTS | CLUSTER_FAULTS
 
 
 class Fault(NamedTuple):
-    """amount: bytes or replies, where the kind counts them."""
+    """amount: bytes, replies, or milliseconds by which a clock is ahead."""
 
     at_s: float
     kind: str
@@ -136,6 +137,8 @@ def _faults(chance: random.Random, seconds: float, brokers: int, redis: str) -> 
     targets = {
         "link": links(brokers, redis),
         "broker": [f"b{n}" for n in range(brokers)],
+        "clock": [f"b{n}" for n in range(brokers)],
+        "host": list(HOSTS),
         "redis": nodes(redis),
         "slot": ["slots"],
     }
@@ -157,6 +160,8 @@ def _faults(chance: random.Random, seconds: float, brokers: int, redis: str) -> 
 
 
 def _amount(chance: random.Random, kind: str) -> int:
+    if kind == "clock.step":
+        return chance.choice((-20_000, -1_000, 1_000, 20_000))
     if kind == "link.lose_replies":
         return chance.randint(1, 3)
     if kind in ("link.break_reply", "link.break_request"):

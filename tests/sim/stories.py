@@ -270,6 +270,11 @@ def early(story: Story) -> None:
     story.logged("a-1")
 
 
+def early_by_a_clock_that_is_ahead(story: Story) -> None:
+    story.note("fault", fault="clock.step", target="b0", phase="begin", amount=20_000)
+    early(story)
+
+
 def in_time(story: Story) -> None:
     story.sent("a-1", due_ms=1_001_000)
     story.read("a-1")

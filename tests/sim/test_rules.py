@@ -38,7 +38,7 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "never_delivered": ([stories.not_delivered], [stories.delivered_again_in_order]),
     "exclusive_out_of_order": ([stories.delivered_ahead], [stories.delivered_again_in_order]),
     "group_offset_lost": ([stories.group_went_back], [stories.group_went_back_by_a_late_commit]),
-    "scheduled_early": ([stories.early], [stories.in_time]),
+    "scheduled_early": ([stories.early], [stories.in_time, stories.early_by_a_clock_that_is_ahead]),
     "scheduled_lost": ([stories.scheduled_and_lost], [stories.scheduled_and_cancelled]),
     "cancellation_contradicted": (
         [stories.cancelled_and_there, stories.delivered_and_not_there],
