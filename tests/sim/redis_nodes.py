@@ -30,6 +30,7 @@ class RedisNodes:
         self._kind, self._fsync, self._folder, self._link = kind, fsync, folder, link
         self.servers: dict[str, Server] = {}
         self._announced: dict[int, Server] = {}
+        self._bus: dict[str, int] = {}  # ports on which the nodes of a cluster speak to each other
         self._moving: tuple[int, Server, Server] | None = None  # a slot, from and to where
         self._is_begun = False
 
@@ -43,6 +44,7 @@ class RedisNodes:
             proxy = await self._link(f"brokers-{name}", port)
             conf = {"cluster_enabled": "yes", "cluster_node_timeout": NODE_TIMEOUT_MS}
             conf |= {"cluster_require_full_coverage": "no", "cluster_announce_port": str(proxy.port)}
+            conf |= {"cluster_port": str(self._bus.setdefault(name, lasting_port()))}
             self._announced[proxy.port] = await self._add(name, port, lasting | conf)
         await asyncio.to_thread(self._form)
 
@@ -69,8 +71,8 @@ class RedisNodes:
             server.ask_all(
                 ("CLUSTER", "SET-CONFIG-EPOCH", n + 1), ("CLUSTER", "ADDSLOTSRANGE", bounds[n], bounds[n + 1] - 1)
             )
-        for server in servers[1:]:
-            servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port, server.port + 10_000)
+        for name, server in self.servers.items():
+            servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port, self._bus[name])
         until = time.monotonic() + FORMED_S_MAX
         while not all(self._agrees(server) for server in servers):
             assert time.monotonic() < until, "the cluster did not form"
