@@ -71,7 +71,7 @@ class RedisNodes:
             server.ask_all(
                 ("CLUSTER", "SET-CONFIG-EPOCH", n + 1), ("CLUSTER", "ADDSLOTSRANGE", bounds[n], bounds[n + 1] - 1)
             )
-        for name, server in self.servers.items():
+        for name, server in list(self.servers.items())[1:]:
             servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port, self._bus[name])
         until = time.monotonic() + FORMED_S_MAX
         while not all(self._agrees(server) for server in servers):
