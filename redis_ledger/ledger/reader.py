@@ -229,6 +229,8 @@ class PartitionReader:
             return Read(head, [], [], [])
         if tail.first != first or not tail.holds(offset):  # the cache changed during the read, or never had it
             return None
+        if reply is None and tail.transactional:  # it got entries of transactions since: their aborts were not read
+            return None
         entries, payloads, following = tail.since(offset, end, bytes_max, records_max)
         if not entries or (entries[-1].last_offset + 1 == tail.end < end):
             return None  # another broker has appended after it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -104,3 +105,30 @@ async def test_the_aborted_set_is_read_a_page_at_a_time_and_no_further_than_the_
     assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
     assert len(read.entries) == 80
     assert max(brought) == 8
+
+
+async def test_a_read_during_which_another_one_fills_the_cache_gets_the_aborts_too(partition, store, monkeypatch):
+    """As two readers at one offset, right after a broker has started: the cache is empty when the first begins."""
+    await many_aborted(partition, store, 3)
+    reading, command, is_filled, held = another(store).reader, store.command, asyncio.Event(), list[str]()
+
+    async def late(reply):
+        answer = await reply
+        await is_filled.wait()
+        return answer
+
+    def holding(*words, key):
+        """The first reader gets the state after the second one has ended."""
+        if words[0] != "HMGET" or held:
+            return command(*words, key=key)
+        held.append(words[0])
+        return late(command(*words, key=key))
+
+    monkeypatch.setattr(store, "command", holding)
+    first = asyncio.create_task(reading.read(0, committed=True, bytes_max=1 << 20))
+    await asyncio.sleep(0)  # it has sent what it reads
+    await reading.read(0, committed=False, bytes_max=1 << 20)
+    is_filled.set()
+    read = await first
+    assert len(read.entries) == 6
+    assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
