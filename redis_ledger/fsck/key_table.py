@@ -38,8 +38,8 @@ class TypedKey(NamedTuple):
 def partition_keys(k: PartitionKeys, ledgers: Iterable[tuple[int, int]]) -> list[TypedKey]:
     """ledgers: number, and the number of its last entry."""
     d = k.delay
-    hashes = (k.state, k.ledgers, k.producers, k.open, k.watermarks, k.subs, k.cold, d.state, d.live, d.parts, d.moved,
-              d.buckets, d.snaps, d.repeats)  # fmt: skip
+    hashes = (k.state, k.ledgers, k.producers, k.open, k.watermarks, k.subs, k.offload, d.state, d.live, d.parts,
+              d.moved, d.buckets, d.snaps, d.repeats)  # fmt: skip
     zsets = (k.firsts, k.aborted, k.ended, d.open, d.closing, d.queue, d.next)
     found = [TypedKey(key, "hash") for key in hashes] + [TypedKey(key, "zset") for key in zsets]
     found.append(TypedKey(k.log, "stream"))

@@ -25,13 +25,13 @@ def check_manifest(place: Place, rows: Mapping[bytes, bytes], state: Mapping[byt
             segments.append(_segment(text))
         except (msgspec.DecodeError, UnicodeDecodeError):
             detail = f"The segment from offset {int(name)} cannot be read."
-            yield Finding("offload_segment", str(place), k.cold.decode(), name.decode(), detail)
+            yield Finding("offload_segment", str(place), k.offload.decode(), name.decode(), detail)
     segments.sort(key=lambda segment: segment.first)
     start, cold, stable = (_number(state.get(name)) for name in (b"start", b"cold", b"stable"))
     for before, after in pairwise(segments):
         if before.end != after.first and after.first > start:
             detail = f"Offsets {before.end} to {after.first - 1} are in no segment of the manifest."
-            yield Finding("offload_segment", str(place), k.cold.decode(), f"{before.end}", detail)
+            yield Finding("offload_segment", str(place), k.offload.decode(), f"{before.end}", detail)
     end = segments[-1].end if segments else cold
     if end > cold:
         detail = f"The manifest ends at offset {end}; the field 'cold' is {cold}."
@@ -40,11 +40,11 @@ def check_manifest(place: Place, rows: Mapping[bytes, bytes], state: Mapping[byt
     lowest = max(start, end if segments else start)
     if cold > lowest:
         detail = f"Offsets {lowest} to {cold - 1} are offloaded, and in no segment of the manifest."
-        yield Finding("offload_segment", str(place), k.cold.decode(), f"{lowest}", detail)
+        yield Finding("offload_segment", str(place), k.offload.decode(), f"{lowest}", detail)
     version = rows.get(b"version")
     if segments and (version is None or not version.isdigit()):
-        repair = edit([hget(k.cold, "version", version)], ("HSET", k.cold, "version", len(segments)))
-        yield Finding("offload", str(place), k.cold.decode(), "version", f"The version is {version!r}.", repair)
+        repair = edit([hget(k.offload, "version", version)], ("HSET", k.offload, "version", len(segments)))
+        yield Finding("offload", str(place), k.offload.decode(), "version", f"The version is {version!r}.", repair)
     yield from _check_plan(place, rows.get(b"plan"), cold, stable)
 
 
@@ -63,8 +63,8 @@ def _check_plan(place: Place, text: bytes | None, cold: int, stable: int) -> Ite
         elif stretches[-1].end > stable:
             why = f"ends at {stretches[-1].end}, beyond the stable offset {stable}"
     if why:
-        repair = edit([hget(k.cold, "plan", text)], ("HDEL", k.cold, "plan"))
-        yield Finding("offload", str(place), k.cold.decode(), "plan", f"The plan {why}.", repair)
+        repair = edit([hget(k.offload, "plan", text)], ("HDEL", k.offload, "plan"))
+        yield Finding("offload", str(place), k.offload.decode(), "plan", f"The plan {why}.", repair)
 
 
 def _number(text: bytes | None) -> int:

@@ -64,9 +64,9 @@ class PartitionReader:
 
     async def _check_offload(self) -> list[Finding]:
         k = self._k
-        before = await self._reading.command(k.state, "HMGET", k.cold, "version", "plan")
-        rows = {name: row async for page in self._reading.rows(k.state, k.cold) for name, row in page}
-        state, after = await self._reading.atomic([("HGETALL", k.state), ("HMGET", k.cold, "version", "plan")])
+        before = await self._reading.command(k.state, "HMGET", k.offload, "version", "plan")
+        rows = {name: row async for page in self._reading.rows(k.state, k.offload) for name, row in page}
+        state, after = await self._reading.atomic([("HGETALL", k.state), ("HMGET", k.offload, "version", "plan")])
         if before != after:
             return []  # published, or planned, since
         return list(check_manifest(self._place, rows, pairs(state)))

@@ -104,9 +104,10 @@ class DyingStore(Store):
         name = args[0].encode() if isinstance(args[0], str) else args[0]
         return self._count(name.decode(), lambda: super(DyingStore, self).command(*args, key=key, retry=retry))
 
-    def multi(self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall], *, retry: bool = False) -> Any:
+    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False, awaits_replicas: bool = True) -> Any:
+        options = {"retry": retry, "awaits_replicas": awaits_replicas}
         name = "+".join(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
-        return self._count(name, lambda: super(DyingStore, self).multi(key, commands, retry=retry))
+        return self._count(name, lambda: super(DyingStore, self).multi(key, commands, **options))
 
     def _count(self, name: str, send: Any) -> asyncio.Future[Any]:
         if not self.armed or name.encode() in READS or name in READ_SCRIPTS:

@@ -65,9 +65,10 @@ class CountedStore(SteppingStore):
             return looked
         return super()._count(name, send)
 
-    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False) -> Any:
+    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False, awaits_replicas: bool = True) -> Any:
+        options = {"retry": retry, "awaits_replicas": awaits_replicas}
         kinds = dict.fromkeys(c.script.name if isinstance(c, ScriptCall) else "XADD" for c in commands)
-        return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, retry=retry))
+        return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, **options))
 
 
 class Scenario:

@@ -37,11 +37,12 @@ class Case:
 
 
 class CountedStore(SteppingStore):
-    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False) -> Any:
+    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False, awaits_replicas: bool = True) -> Any:
+        options = {"retry": retry, "awaits_replicas": awaits_replicas}
         kinds = dict.fromkeys(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
         if READS.issuperset(kind.encode() for kind in kinds):
-            return Store.multi(self, key, commands, retry=retry)
-        return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, retry=retry))
+            return Store.multi(self, key, commands, **options)
+        return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, **options))
 
 
 async def prepare(broker: Broker) -> None:
