@@ -75,12 +75,13 @@ class Address(NamedTuple):
 
 
 class SuiteResult(NamedTuple):
-    """suite: the client, and the number of brokers if there are several.  told: its counts, or why there are none."""
+    """suite: the client, and the number of brokers if there are several.  summary: its counts, or the reason for
+    none."""
 
     suite: str
     verdict: str
     seconds: float
-    told: str
+    summary: str
 
 
 def suite_name(client: str, brokers: int) -> str:
@@ -184,8 +185,8 @@ def run_suite(client: str, brokers: int, options: SuiteOptions, address: Address
         arguments = [str(SUITES / client / "run.sh"), *([argument] if argument else [])]
         return call(arguments, environ, log, seconds_max)
 
-    def outcome(verdict: str, told: str) -> SuiteResult:
-        return SuiteResult(suite_name(client, brokers), verdict, time.monotonic() - began, told)
+    def outcome(verdict: str, summary: str) -> SuiteResult:
+        return SuiteResult(suite_name(client, brokers), verdict, time.monotonic() - began, summary)
 
     prepare_s_max = PREPARE_QUICK_S_MAX if options.quick else PREPARE_S_MAX
     if (built := step("prepare", prepare_s_max)) != 0:
@@ -201,10 +202,10 @@ def run_suite(client: str, brokers: int, options: SuiteOptions, address: Address
     counts = re.findall(
         rf"^{re.escape(client)}: (\d+ passed, \d+ failed.*)$", log.read_text(errors="replace"), re.MULTILINE
     )
-    told = counts[-1] if counts else "it told no result"
+    summary = counts[-1] if counts else "it printed no result"
     if code is None:
-        told = f"not finished after {seconds_max:.0f} s"
-    return outcome(OK if code == 0 and counts else FAILED, told)
+        summary = f"not finished after {seconds_max:.0f} s"
+    return outcome(OK if code == 0 and counts else FAILED, summary)
 
 
 def reason_of(printed: str) -> str:
@@ -236,7 +237,7 @@ def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: fl
 
 
 def show(outcome: SuiteResult, log: Path) -> None:
-    lines = [f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.told}"]
+    lines = [f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.summary}"]
     if outcome.verdict == FAILED and log.exists():
         complaints = [
             line
@@ -307,7 +308,7 @@ def conclude(outcomes: Sequence[SuiteResult]) -> int:
     """Prints what failed and what was left out; the exit code."""
     for each in outcomes:
         if each.verdict == LEFT_OUT:
-            left_out.note(each.suite, each.told)
+            left_out.note(each.suite, each.summary)
     failed = [each.suite for each in outcomes if each.verdict == FAILED]
     ran = sum(each.verdict != LEFT_OUT for each in outcomes)
     if failed:

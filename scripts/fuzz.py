@@ -48,7 +48,7 @@ from tests.fuzz.words import Words  # noqa: E402
 from tests.support.kafka_client import KafkaClient  # noqa: E402
 
 FRAME_S, IDLE_S = 2.0, 10.0
-# Short times, so that what a client leaves behind is cleared away while somebody looks.
+# Short times, so that remains of clients are cleaned up during the run.
 CONFIG = Config(
     kafka_frame_ms=int(FRAME_S * 1000), kafka_idle_ms=int(IDLE_S * 1000), kafka_inflight_bytes_max=64 << 20,
     tail_cache_bytes=16 << 20,
@@ -209,7 +209,7 @@ async def storm(asked: argparse.Namespace, findings: Findings) -> Storm:
         return one
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- summary ----------------------------------------------------------------------------------------------------------
 
 
 def summary(one: Storm, took_s: float) -> str:
@@ -253,8 +253,8 @@ def coverage(tally: Counts) -> str:
     answered = [one for one in served if tally.answered[one]]
     missing = [f"{served[one]} {one[1]}" for one in served if not tally.answered[one]]
     apis = len({key for key, _ in answered})
-    told = f"{apis} of {len(routes())} APIs answered, in {len(answered)} of {len(served)} versions"
-    return told + (f"; not {', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}" if missing else "")
+    summary = f"{apis} of {len(routes())} APIs answered, in {len(answered)} of {len(served)} versions"
+    return summary + (f"; not {', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}" if missing else "")
 
 
 async def replay(paths: list[Path]) -> int:

@@ -4,7 +4,7 @@
     .venv/bin/python scripts/upgrade.py --from REF [...]    from another commit or tag than tests/upgrade/PREVIOUS names
 
 It lies in the user's cache folder, once for each commit.  It runs in this environment if that has all that its own lock
-asks for, else in one that is built from the lock.  What is missing is told, and fails: nothing is skipped.
+asks for, else in one that is built from the lock.  Missing parts are reported as failures: nothing is skipped.
 """
 
 from __future__ import annotations

@@ -179,13 +179,13 @@ def asked(case: Case) -> dict[str, object]:
     }
 
 
-def test_prometheus_takes_the_rules():
+def test_prometheus_accepts_the_rules():
     checked = run("promtool", "check", "rules", ALERTS)
     assert checked.returncode == 0, checked.stderr
     assert f"{len(RULES)} rules found" in checked.stdout
 
 
-def test_alerts_fire_when_they_should_and_never_else(tmp_path):
+def test_alerts_fire_only_when_they_should(tmp_path):
     file = tmp_path / "cases.yaml"
     cases = [asked(case) for case in CASES]
     file.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": cases}))

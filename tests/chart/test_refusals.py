@@ -92,14 +92,14 @@ CONTRADICTORY = [
 
 
 @pytest.mark.parametrize(("values", "names"), MISSHAPEN)
-def test_a_value_of_the_wrong_shape_is_refused_by_name(values, names):
+def test_invalid_value_is_rejected_with_its_path(values, names):
     output = chart.refused(values)
     assert "values don't meet the specifications of the schema" in output
     assert names in output
 
 
 @pytest.mark.parametrize(("values", "says"), CONTRADICTORY)
-def test_values_that_contradict_each_other_are_refused_in_one_sentence(values, says):
+def test_contradicting_values_are_rejected_in_one_sentence(values, says):
     output = chart.refused(values)
     assert says in output
     sentence, _, rest = output[output.index(says) :].partition("\n")

@@ -109,7 +109,7 @@ async def advertised_addresses(world: World, door: str = "kafka", **credentials:
         await client.close()
 
 
-def test_the_default_installation_serves_who_has_the_token_and_drains(world):
+def test_default_installation_serves_the_token_and_drains(world):
     # Given the bundled Redis and a broker, with nothing chosen
     redis = world.redis("defaults")
     broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
@@ -137,7 +137,7 @@ def test_the_default_installation_serves_who_has_the_token_and_drains(world):
     assert list((broker.root / "work").iterdir()) == []
 
 
-def test_tokens_and_rules_are_made_in_a_pod_as_the_guide_says(world):
+def test_tokens_and_acls_are_created_in_a_pod_as_in_the_guide(world):
     redis = world.redis("defaults")
     broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
     broker.line()
@@ -155,7 +155,7 @@ def test_tokens_and_rules_are_made_in_a_pod_as_the_guide_says(world):
         assert http.post("/v1/topics/invoices/records", json=one).status_code == 403
 
 
-def test_prometheus_is_let_in_by_the_token_that_the_guide_makes(world):
+def test_prometheus_authenticates_with_the_token_of_the_guide(world):
     redis = world.redis("defaults")
     broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
     broker.line()
@@ -173,7 +173,7 @@ def test_prometheus_is_let_in_by_the_token_that_the_guide_makes(world):
         assert http.get(monitor["path"]).status_code == 401
 
 
-async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod(world):
+async def test_kafka_accepts_the_token_and_advertises_the_pod_name(world):
     redis = world.redis("defaults")
     broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
     broker.line()
@@ -186,7 +186,7 @@ async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod
     assert addresses == [(host, int(port))]
 
 
-async def test_who_has_none_is_served_where_the_values_say_so(world):
+async def test_anonymous_clients_are_served_if_allowed(world):
     with redis_servers.redis_server(appendonly="yes", appendfsync="no", maxmemory_policy="noeviction") as redis:
         broker = world.broker("anonymous", {"redis.data:6379": f"127.0.0.1:{redis.port}"})
         broker.line()
@@ -198,7 +198,7 @@ async def test_who_has_none_is_served_where_the_values_say_so(world):
         assert code == 0, errors
 
 
-async def test_a_broker_behind_a_node_port_tells_its_own(world):
+async def test_broker_advertises_its_own_node_port(world):
     # Given the fourth of ten brokers, and Redis by your secret
     fields = {
         "metadata.name": f"{BROKERS}-3",
@@ -219,7 +219,7 @@ async def test_a_broker_behind_a_node_port_tells_its_own(world):
         assert await advertised_addresses(world, **login) == [(inside, 9092)]
 
 
-async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path):
+async def test_external_kafka_listener_may_use_tls_alone(world, tmp_path):
     authority = Authority(tmp_path)
     certificate, key = (path.read_text() for path in authority.issue("server"))
     fields = {"metadata.labels['apps.kubernetes.io/pod-index']": "0", "status.hostIP": "192.0.2.5"}
@@ -239,7 +239,7 @@ async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path
         assert inside == [(ADVERTISED.partition(":")[0], 9092)]
 
 
-def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
+def test_settings_reach_the_broker_unchanged(world):
     # Given the settings of external-redis.yaml, some of them large, and a token under another key
     secrets = {"ledger-redis-url": {"REDIS_URL": ""}, "first-admin": {"bearer": "x" * 40}, "redis-ca": {"ca.crt": ""}}
     with redis_servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
@@ -258,7 +258,7 @@ def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
         assert [key for key in keys if not key.startswith(b"shop:")] == []
 
 
-def test_probes_and_clients_speak_tls_and_a_certificate_names_who_calls(world, tmp_path):
+def test_probes_and_clients_use_tls_and_client_certificates(world, tmp_path):
     # Given a certificate in your secret, and client certificates of an authority in another
     authority = Authority(tmp_path)
     certificate, key = (path.read_text() for path in authority.issue("server"))

@@ -20,14 +20,14 @@ BROKERS = "ledger-redis-ledger"
 RENAMED = {"everything-else": "shop-ledger", "monitored-plain": f"{BROKERS}-events"}
 
 
-def test_helm_finds_no_fault_with_it():
+def test_helm_lint_passes():
     for name in chart.values_files():
         ran = chart.run("helm", "lint", "--strict", CHART, "--values", HERE / "values" / f"{name}.yaml")
         assert ran.returncode == 0, ran.stdout
 
 
 @pytest.mark.parametrize("name", chart.values_files())
-def test_what_is_rendered_is_what_was_reviewed(name):
+def test_rendered_manifests_equal_the_golden_files(name):
     kept = HERE / "golden" / f"{name}.yaml"
     if os.environ.get("REWRITE_GOLDEN"):
         kept.write_text(chart.golden(name))
@@ -39,7 +39,7 @@ def test_every_golden_file_has_its_values():
 
 
 @pytest.mark.parametrize("name", chart.values_files())
-def test_kubernetes_would_take_it(name):
+def test_manifests_match_the_kubernetes_schemas(name):
     where = f"{SCHEMAS}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
     ran = chart.run(
         "kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", where, given=chart.rendered(name)
@@ -49,7 +49,7 @@ def test_kubernetes_would_take_it(name):
     assert report["summary"] == {"valid": len(chart.manifests(name)), "invalid": 0, "errors": 0, "skipped": 0}
 
 
-def test_the_schemas_refuse_what_kubernetes_would():
+def test_kubernetes_schemas_reject_invalid_manifests():
     for wrong in ("replicas: two", "replica: 2", "serviceName: null"):
         text = chart.rendered("anonymous").replace("  replicas: 1", f"  {wrong}")
         ran = chart.run(
@@ -69,7 +69,7 @@ def test_no_secret_is_an_argument_or_in_a_pod(name):
 
 
 @pytest.mark.parametrize("name", chart.values_files())
-def test_pods_run_with_no_rights(name):
+def test_pods_run_without_privileges(name):
     for each in chart.manifests(name):
         if each["kind"] == "StatefulSet":
             pod = each["spec"]["template"]["spec"]
@@ -84,7 +84,7 @@ def test_pods_run_with_no_rights(name):
 
 
 @pytest.mark.parametrize("name", chart.values_files())
-def test_selectors_find_the_pods_they_are_meant_for(name):
+def test_selectors_match_their_pods(name):
     found = chart.manifests(name)
     pods = [each["spec"]["template"]["metadata"]["labels"] for each in found if each["kind"] == "StatefulSet"]
     # Kubernetes gives these itself.
@@ -110,7 +110,7 @@ def arguments(name: str, called: str = BROKERS) -> dict[str, str]:
     return {option: value for option, _, value in words}
 
 
-def test_who_may_call_without_a_name_is_said_by_the_values_alone():
+def test_only_values_allow_anonymous_access():
     assert {name for name in chart.values_files() if "--allow-anonymous" in arguments_of(name)} == {
         "anonymous",
         "monitored-plain",
@@ -121,7 +121,7 @@ def arguments_of(name: str) -> dict[str, str]:
     return arguments(name, RENAMED.get(name, BROKERS))
 
 
-def test_each_broker_tells_the_address_of_its_own_pod_or_service():
+def test_each_broker_advertises_its_pod_or_service():
     rest = {name: arguments_of(name)["--http-advertised"] for name in chart.values_files()}
     assert rest["defaults"] == "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:8080"
     assert rest["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:8080"
@@ -152,7 +152,7 @@ def node_ports(name: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["cert-manager", "node-ports", "autoscaled", "walled-in", "two-networks"])
-def test_services_outside_lead_to_the_external_listener_and_those_inside_to_the_internal(name):
+def test_services_route_to_their_listener(name):
     ports = chart.one(name, "StatefulSet", BROKERS)["spec"]["template"]["spec"]["containers"][0]["ports"]
     number = {each["name"]: each["containerPort"] for each in ports}
     at = dict(part.split("://") for part in arguments_of(name)["--kafka"].split(","))
@@ -167,13 +167,13 @@ def test_services_outside_lead_to_the_external_listener_and_those_inside_to_the_
             assert each["spec"]["type"] == ("ClusterIP" if inside else each["spec"]["type"])
 
 
-def test_a_network_policy_lets_in_by_every_port_that_a_broker_listens_on():
+def test_network_policy_allows_all_broker_ports():
     (rule, *_) = chart.one("walled-in", "NetworkPolicy", BROKERS)["spec"]["ingress"]
     ports = chart.one("walled-in", "StatefulSet", BROKERS)["spec"]["template"]["spec"]["containers"][0]["ports"]
     assert {each["port"] for each in rule["ports"]} == {each["name"] for each in ports}
 
 
-def test_a_certificate_names_every_address_that_clients_are_told():
+def test_certificate_contains_all_advertised_addresses():
     names = chart.one("cert-manager", "Certificate", BROKERS)["spec"]["dnsNames"]
     assert {f"broker-{index}.kafka.example.com" for index in range(3)} <= set(names)
     assert {"kafka.example.com", "localhost", f"{BROKERS}.streams.svc"} <= set(names)
@@ -188,14 +188,14 @@ def test_alerts_and_dashboard_are_the_files_beside_the_templates():
     assert shown == json.loads((CHART / "files" / "dashboard.json").read_text())
 
 
-def test_alerts_ask_for_the_job_under_which_brokers_are_scraped():
+def test_alerts_use_the_scrape_job_of_the_brokers():
     asked = set(re.findall(r'job="([^"]+)"', (CHART / "files" / "alerts.yaml").read_text()))
     for name, called in (("monitored", BROKERS), ("monitored-plain", "ledger-redis-ledger-events")):
         label = chart.one(name, "ServiceMonitor", called)["spec"]["jobLabel"]
         assert {chart.one(name, "Service", f"{called}-brokers")["metadata"]["labels"][label]} == asked
 
 
-def test_a_broker_is_given_time_to_drain():
+def test_broker_has_time_to_drain():
     for name in chart.values_files():
         for each in chart.manifests(name):
             pod = each["spec"]["template"]["spec"] if each["kind"] == "StatefulSet" else {}

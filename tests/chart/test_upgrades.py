@@ -30,7 +30,7 @@ def upgraded(folder, objects, values="{}"):
         )  # fmt: skip
 
 
-def test_an_upgrade_keeps_the_token_and_the_password_that_were_made(tmp_path):
+def test_upgrade_keeps_token_and_password(tmp_path):
     there = [
         placed("StatefulSet", BROKERS),
         placed("StatefulSet", REDIS),
@@ -46,7 +46,7 @@ def test_an_upgrade_keeps_the_token_and_the_password_that_were_made(tmp_path):
     assert "requirepass first-day-password\n" in redis["redis.conf"]
 
 
-def test_an_upgrade_makes_what_an_earlier_version_did_not(tmp_path):
+def test_upgrade_creates_missing_secrets(tmp_path):
     there = [placed("StatefulSet", BROKERS), placed("StatefulSet", REDIS), placed("Secret", REDIS, password="kept")]
     ran = upgraded(tmp_path, there)
     assert ran.returncode == 0, ran.stderr
@@ -54,7 +54,7 @@ def test_an_upgrade_makes_what_an_earlier_version_did_not(tmp_path):
     assert len(made[f"{BROKERS}-bootstrap"]["stringData"]["token"]) == 48
 
 
-def test_an_upgrade_that_has_forgotten_where_redis_is_does_not_begin_anew(tmp_path):
+def test_upgrade_without_the_redis_url_is_rejected(tmp_path):
     # Given brokers that have used a Redis from outside, and an upgrade without those values
     ran = upgraded(tmp_path, [placed("StatefulSet", BROKERS)])
     assert ran.returncode != 0
@@ -65,7 +65,7 @@ def test_an_upgrade_that_has_forgotten_where_redis_is_does_not_begin_anew(tmp_pa
     assert upgraded(tmp_path, [placed("StatefulSet", BROKERS), placed("StatefulSet", REDIS)], outside).returncode == 0
 
 
-def test_brokers_that_are_scaled_by_their_load_stay_as_many_as_they_are(tmp_path):
+def test_upgrade_keeps_the_autoscaled_replicas(tmp_path):
     # Given seven brokers, by hand or by the autoscaler, and an upgrade with autoscaling
     there = placed("StatefulSet", BROKERS) | {"spec": {"replicas": 7}}
     ran = upgraded(tmp_path, [there], "{redis: {existingSecret: r}, autoscaling: {enabled: true, maxReplicas: 9}}")

@@ -68,7 +68,7 @@ def receive(broker: Serve) -> list[Any]:
     return [message["value"] for message in messages]
 
 
-def test_a_broker_that_asks_nobody_is_an_open_door_and_the_one_beside_it_says_so(start, old):
+def test_broker_without_authentication_is_reported_by_others(start, old):
     closed, open_ = start(Release(), "auth_required=true"), start(old)
     # Given a broker that requires authentication
     assert ask(closed, "/v1/topics", {"name": "secrets"}, token=TOKEN).status_code == 201
@@ -83,7 +83,7 @@ def test_a_broker_that_asks_nobody_is_an_open_door_and_the_one_beside_it_says_so
         time.sleep(0.1)  # heartbeats come once a second
 
 
-def test_keys_of_requests_are_each_ones_own_where_a_broker_asks_and_everybodys_where_not(start, old):
+def test_idempotency_keys_are_scoped_to_the_principal_with_authentication(start, old):
     closed, open_ = start(Release(), "auth_required=true"), start(old)
     assert ask(open_, "/v1/topics", {"name": "t"}).status_code == 201
     body = {"records": [{"value": 1}]}
@@ -94,7 +94,7 @@ def test_keys_of_requests_are_each_ones_own_where_a_broker_asks_and_everybodys_w
     assert values(open_, "t") == [1, 1]
 
 
-def test_a_rule_of_dead_letters_counts_where_it_is_known_and_ends_with_its_topic_wherever_that_is_deleted(start, old):
+def test_dead_letter_rule_applies_to_new_brokers_and_ends_with_its_topic(start, old):
     new, before = start(), start(old)
     for name in ("t", "dead"):
         assert ask(new, "/v1/topics", {"name": name}).status_code == 201
@@ -116,7 +116,7 @@ def test_a_rule_of_dead_letters_counts_where_it_is_known_and_ends_with_its_topic
     assert [receive(new) for _ in range(3)] == [["good"]] * 3
 
 
-def test_a_format_of_later_is_refused_by_this_release_and_not_noticed_by_the_one_before(redis, start, old):
+def test_later_storage_format_is_rejected_by_this_release_only(redis, start, old):
     assert start().ready
     assert redis.ask("HGET", "rl:{catalog}:state", "format") == b"1"
     assert start(old).ready
@@ -128,7 +128,7 @@ def test_a_format_of_later_is_refused_by_this_release_and_not_noticed_by_the_one
 
 
 @pytest.mark.parametrize("kind", ["shared", "exclusive"])
-def test_a_consumer_of_this_sdk_receives_from_brokers_of_the_release_before(start, old, kind):
+def test_sdk_consumer_receives_from_previous_release(start, old, kind):
     before = start(old)
     with Client(before.urls, timeout_ms=10_000) as client:
         client.topics.create("t", 2)
@@ -145,7 +145,7 @@ def test_a_consumer_of_this_sdk_receives_from_brokers_of_the_release_before(star
         assert sorted(found, key=int) == [str(number) for number in range(20)]
 
 
-def test_every_call_of_this_sdk_is_understood_by_the_release_before_or_refused_by_name(start, old):
+def test_sdk_calls_work_with_previous_release_or_fail_clearly(start, old):
     before = start(old)
     with Client(before.urls, timeout_ms=10_000) as client:
         topic = client.topics.create("t", 2, {"retention_ms": 60_000})

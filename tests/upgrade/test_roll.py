@@ -137,7 +137,7 @@ def is_of_an_older_drain(due_s: float, turns: list[Turn], old: Release) -> bool:
     return any(turn.before == old and turn.stopped - NEAR_S < due_s < turn.gone + NEAR_S for turn in turns)
 
 
-def test_brokers_are_replaced_one_by_one_and_one_is_put_back_while_clients_work(fleet, load, old):
+def test_rolling_upgrade_and_rollback_under_load(fleet, load, old):
     # Given brokers of the release before, and applications that have all begun
     load.goes_on(MIXED_S)
     # When each is replaced by this release, under load

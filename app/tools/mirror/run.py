@@ -75,7 +75,7 @@ class Progress:
 
 
 class Mirror:
-    """Mirrors topics.  told: called with the progress after each transaction."""
+    """Mirrors topics.  on_progress: called with the progress after each transaction."""
 
     def __init__(self, options: MirrorOptions, on_progress: Callable[[Progress], None] = lambda _: None) -> None:
         self.options, self._on_progress = options, on_progress

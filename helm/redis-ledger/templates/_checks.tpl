@@ -44,17 +44,17 @@
 {{- end -}}
 
 {{- if $v.externalAccess.enabled -}}
-{{- $told := $v.externalAccess.advertised -}}
+{{- $advertised := $v.externalAccess.advertised -}}
 {{- if ne $v.service.kafka.type "ClusterIP" -}}
 {{- fail "service.kafka is the listener for clients in the cluster: keep service.kafka.type=ClusterIP and configure externalAccess.bootstrap for external clients." -}}
 {{- end -}}
-{{- if and (eq $v.externalAccess.type "LoadBalancer") (not $told) -}}
+{{- if and (eq $v.externalAccess.type "LoadBalancer") (not $advertised) -}}
 {{- fail "externalAccess.type=LoadBalancer requires externalAccess.advertised, such as broker-{index}.kafka.example.com:9092." -}}
 {{- end -}}
-{{- if and $told (not (contains "{index}" $told)) (gt $brokers 1) -}}
+{{- if and $advertised (not (contains "{index}" $advertised)) (gt $brokers 1) -}}
 {{- fail "externalAccess.advertised must contain {index}: each broker needs a unique address." -}}
 {{- end -}}
-{{- if and (eq $v.externalAccess.type "NodePort") (not $told) (or (gt $brokers 10) (mod (int $v.externalAccess.nodePortBase) 10)) -}}
+{{- if and (eq $v.externalAccess.type "NodePort") (not $advertised) (or (gt $brokers 10) (mod (int $v.externalAccess.nodePortBase) 10)) -}}
 {{- fail "Each broker advertises nodePortBase plus its number: externalAccess.nodePortBase must be a multiple of 10, with at most 10 brokers; or set externalAccess.advertised." -}}
 {{- end -}}
 {{- end -}}

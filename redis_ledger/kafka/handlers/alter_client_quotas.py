@@ -38,8 +38,8 @@ async def _one(entry: EntryData, validate_only: bool, call: RequestContext) -> A
 
 
 def refused(request: AlterClientQuotasRequest, call: RequestContext, error: LedgerError) -> AlterClientQuotasResponse:
-    told: Sequence[Answered] = [_answered(entry, code_of(error), message_of(error)) for entry in request.entries]
-    return AlterClientQuotasResponse(0, list(told))
+    results: Sequence[Answered] = [_answered(entry, code_of(error), message_of(error)) for entry in request.entries]
+    return AlterClientQuotasResponse(0, list(results))
 
 
 def _answered(entry: EntryData, code: int, message: str | None) -> Answered:

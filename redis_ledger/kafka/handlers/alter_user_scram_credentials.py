@@ -31,9 +31,9 @@ Alteration = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
 async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext) -> AlterUserScramCredentialsResponse:
-    entry: list[Alteration] = [*request.deletions, *request.upsertions]
-    times = Counter(each.name for each in entry)
-    last = {each.name: each for each in entry}
+    alterations: list[Alteration] = [*request.deletions, *request.upsertions]
+    times = Counter(each.name for each in alterations)
+    last = {each.name: each for each in alterations}
     users = call.broker.scram_credentials
 
     async def alter(each: Alteration) -> AlterUserScramCredentialsResult:
@@ -62,16 +62,18 @@ async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext
 def refused(
     request: AlterUserScramCredentialsRequest, call: RequestContext, error: LedgerError
 ) -> AlterUserScramCredentialsResponse:
-    entry: list[Alteration] = [*request.deletions, *request.upsertions]
-    names = dict.fromkeys(each.name for each in entry)
-    told = (controller_code(error), message_of(error))
-    return AlterUserScramCredentialsResponse(results=[AlterUserScramCredentialsResult(name, *told) for name in names])
+    alterations: list[Alteration] = [*request.deletions, *request.upsertions]
+    names = dict.fromkeys(each.name for each in alterations)
+    outcome = (controller_code(error), message_of(error))
+    return AlterUserScramCredentialsResponse(
+        results=[AlterUserScramCredentialsResult(name, *outcome) for name in names]
+    )
 
 
-def _new_credential(entry: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:
+def _new_credential(alterations: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:
     """The credential to store; None deletes it.  Raises UnacceptableCredential, UnknownUser."""
-    if isinstance(entry, ScramCredentialUpsertion):
-        return check_salted(mechanism, entry.salted_password, entry.salt, entry.iterations)
+    if isinstance(alterations, ScramCredentialUpsertion):
+        return check_salted(mechanism, alterations.salted_password, alterations.salt, alterations.iterations)
     if mechanism not in known:
-        raise UnknownUser(f"User {entry.name[:80]!r} has no credential of {mechanism}.")
+        raise UnknownUser(f"User {alterations.name[:80]!r} has no credential of {mechanism}.")
     return None

@@ -100,9 +100,9 @@ def check_assignment(assigned: Sequence[int], brokers: Collection[int]) -> None:
 
 async def handle(request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
     if len(request.topics) > TOPICS_MAX:
-        told = f"At most {TOPICS_MAX} topics can be created by one request."
+        message = f"At most {TOPICS_MAX} topics can be created by one request."
         return CreateTopicsResponse(
-            topics=[CreatableTopicResult(entry.name, NO_UUID, POLICY_VIOLATION, told) for entry in request.topics]
+            topics=[CreatableTopicResult(entry.name, NO_UUID, POLICY_VIOLATION, message) for entry in request.topics]
         )
     times = Counter(entry.name for entry in request.topics)
     twice = [name for name, count in times.items() if count > 1]

@@ -59,7 +59,7 @@ async def find(members: LiveBrokers, key_type: int, key: str, listener: str) -> 
     node = members.assigned(key) if key_type == TRANSACTION else await members.coordinator(check_group(key))
     if node is None:
         raise CoordinatorNotFound("No live broker has a Kafka listener.")
-    told = next((each for each in members.nodes(listener) if each.id == node.id), None)
-    if told is None:
+    advertised = next((each for each in members.nodes(listener) if each.id == node.id), None)
+    if advertised is None:
         raise CoordinatorNotFound(f"The coordinator, broker {node.id}, has no listener {listener}.")
-    return told
+    return advertised

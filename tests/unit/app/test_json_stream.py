@@ -33,7 +33,7 @@ def small(**content: Any) -> core.RecordOut:
 
 @pytest.mark.parametrize("form", ["auto", "text", "base64"])
 @pytest.mark.parametrize("what", VALUES)
-def test_a_large_record_is_shown_as_a_small_one_is(what, form):
+def test_large_record_is_encoded_like_a_small_one(what, form):
     value = VALUES[what]
     key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), ("h", b"\n" * LARGE_BYTES)]
     shown_as: dict[str, Any] = dict(zip(("value", "text", "base64"), value_to_body(value, form), strict=True))
@@ -46,7 +46,7 @@ def test_a_large_record_is_shown_as_a_small_one_is(what, form):
     assert json.loads(text) == json.loads(msgspec.json.encode(plain))
 
 
-def test_the_pieces_of_a_large_record_take_little_memory():
+def test_chunks_of_a_large_record_use_little_memory():
     value = bytes(30 * MEGABYTE)
     assert record_bytes(None, value, []) == len(value)
     rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)

@@ -40,7 +40,7 @@ def test_help_names_every_command_and_loads_none_of_them():
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
-def test_a_summary_in_help_is_what_the_command_says_of_itself(name):
+def test_help_summary_equals_the_command_docstring(name):
     module, attribute, summary = main.COMMANDS[name]
     found = getattr(import_module(f"redis_ledger.app.cli.{module}"), attribute)
     said = found.info.help if hasattr(found, "info") else found.__doc__.strip().splitlines()[0]
@@ -59,7 +59,7 @@ OURS = [words for words in words_of(typer.main.get_command(main.app)) if words[:
 
 
 @pytest.mark.parametrize("words", OURS, ids=" ".join)
-def test_help_is_whole_at_eighty_columns(words, monkeypatch):
+def test_help_is_complete_at_eighty_columns(words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = run(*words, "--help")
     assert shown.code == 0
@@ -73,14 +73,14 @@ def test_help_is_whole_at_eighty_columns(words, monkeypatch):
     ("words", "meant"),
     [(("srve",), "'serve'"), (("topics", "creat"), "'create'"), (("serve", "--htp", "x"), "--http")],
 )
-def test_who_mistypes_is_told_what_was_meant(words, meant):
+def test_misspelt_command_gets_a_suggestion(words, meant):
     wrong = run(*words)
     assert (wrong.code, wrong.out) == (2, "")
     assert meant in wrong.err
     assert "│" not in wrong.err
 
 
-def test_topics_are_told_to_people_and_to_programs(stub):
+def test_topics_are_printed_as_table_and_json(stub):
     assert run("topics", "create", "orders", "--partitions", "3").out == "orders: 1 partition\n"
     assert json.loads(run("topics", "describe", "orders", "--json").out)["name"] == "orders"
 
@@ -101,7 +101,7 @@ def test_delete_without_a_terminal_needs_yes(stub):
     assert run("topics", "delete", "orders", "--yes").code == 0
 
 
-def test_growing_by_nothing_is_wrong_usage(stub):
+def test_alter_without_options_is_a_usage_error(stub):
     assert run("topics", "grow", "orders").code == 2
 
 
@@ -113,7 +113,7 @@ def test_growing_by_nothing_is_wrong_usage(stub):
         (["--retention-bytes", "-1"], {"retention_bytes": -1}),
     ],
 )
-def test_what_is_kept_can_be_chosen_and_changed(stub, words, settings):
+def test_retention_can_be_set_and_changed(stub, words, settings):
     for command in ("create", "grow"):
         run("topics", command, "orders", *words)
         assert stub.bodies[-1]["settings"] == settings
@@ -140,11 +140,11 @@ def test_no_broker_at_the_address_is_exit_code_two(monkeypatch):
     assert result.code == 2
     assert "reached no broker" in result.err
     assert "http://127.0.0.1:1." in result.err
-    told = json.loads(run("topics", "list", "--url", "http://127.0.0.1:1", "--json").err)
-    assert (told["code"], "http://127.0.0.1:1." in told["detail"]) == ("unavailable", True)
+    problem = json.loads(run("topics", "list", "--url", "http://127.0.0.1:1", "--json").err)
+    assert (problem["code"], "http://127.0.0.1:1." in problem["detail"]) == ("unavailable", True)
 
 
-def test_what_is_no_address_is_wrong_usage():
+def test_invalid_address_is_a_usage_error():
     result = run("topics", "list", "--url", "localhost")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("redis-ledger: 'localhost' is not the address of a broker")
@@ -169,14 +169,14 @@ def test_lines_are_written_in_transactions_of_n(stub):
     assert json.loads(result.out)["transactions"] == 3
 
 
-def test_a_line_that_is_no_record_is_named_and_what_was_written_is_told(stub):
+def test_invalid_line_is_reported_with_the_written_count(stub):
     result = run("produce", "orders", "--json-lines", "--transaction", "1", given=b'{"value": 1}\n{"value"\n')
     assert result.code == 1
     assert "Line 2 cannot be read" in result.err
     assert result.out.startswith("1 record to orders in 1 transaction")
 
 
-def test_what_consume_prints_as_json_is_what_produce_reads(stub):
+def test_produce_reads_the_json_of_consume(stub):
     message = Message("orders", 0, 3, b"k", b'{"a": 1}', {"h": b"v", "b": b"\xff", "n": None}, 17)
     line = json.dumps(consume.to_json(message), default=lambda raw: json.loads(bytes(raw)))
     run("produce", "copy", "--json-lines", given=line.encode() + b"\n")
@@ -186,7 +186,7 @@ def test_what_consume_prints_as_json_is_what_produce_reads(stub):
 
 
 @pytest.mark.parametrize("value", [b'{"a": 1}', b" 1", b"1\n", b"null", b"plain", b"\xff", None, b"", b"[" * 5000])
-def test_a_shown_value_leads_back_to_its_bytes(stub, value):
+def test_printed_value_can_be_decoded_to_its_bytes(stub, value):
     import msgspec
 
     line = msgspec.json.encode(consume.to_json(Message("orders", 0, 3, None, value, {}, 17)))
@@ -214,12 +214,12 @@ def test_consuming_a_subscription_prints_and_acknowledges(stub):
         ("--key-separator", ":", "--json"),
     ],
 )
-def test_options_that_do_not_go_together_are_wrong_usage(stub, words):
+def test_conflicting_options_are_a_usage_error(stub, words):
     assert run("consume", "orders", *words).code == 2
     assert stub.calls == []
 
 
-def test_ending_a_transaction_says_what_became_of_it(stub):
+def test_ending_a_transaction_prints_its_status(stub):
     run("topics", "list")
     with Client("http://b", http=stub) as client:
         first, second = client.transactions.begin().id, client.transactions.begin().id
@@ -229,7 +229,7 @@ def test_ending_a_transaction_says_what_became_of_it(stub):
     assert run("txns", "show", "nonsense").code == 1
 
 
-def test_raw_output_is_the_bytes_themselves(stub, monkeypatch):
+def test_raw_output_contains_the_bytes(stub, monkeypatch):
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
     show = consume._printer("raw", None)
@@ -237,14 +237,14 @@ def test_raw_output_is_the_bytes_themselves(stub, monkeypatch):
     assert out.getvalue() == b"\xff\x00\n"
 
 
-def test_where_a_quota_is_set_it_is_said_that_each_broker_has_its_own():
-    told = {
+def test_quota_texts_mention_the_limit_per_broker():
+    problem = {
         "command": re.sub(r"[\s│]+", " ", run("quotas", "set", "--help").out),
         "REST": (ROOT / "docs/reference/rest.md").read_text(),
         "console": (ROOT / "app/console/templates/access.html").read_text(),
         "guide": (ROOT / "docs/howto/tls-and-quotas.md").read_text(),
     }
-    assert [where for where, text in told.items() if "three times" not in text] == []
+    assert [where for where, text in problem.items() if "three times" not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_where_a_quota_is_set_it_is_said_that_each_broker_has_its_own():
         ("txns", "list", "--min-age", "5 days", "--json"),
     ],
 )
-def test_wrong_usage_is_a_problem_in_json_when_json_is_asked_for(stub, words):
+def test_usage_error_is_a_json_problem_with_json_option(stub, words):
     wrong = run(*words)
     problem = json.loads(wrong.err)
     assert (wrong.code, wrong.out, problem["code"]) == (2, "", "usage")
@@ -284,7 +284,7 @@ def test_an_age_is_a_duration(stub, monkeypatch):
     assert [given[1] for given in asked] == [300_000] * 3
 
 
-def test_a_heading_is_broken_between_words_only_at_80_columns(stub, monkeypatch):
+def test_heading_wraps_between_words_at_80_columns(stub, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     offsets = {"start_offset": 123_456, "cold_offset": 0, "stable_offset": 1_234_567, "end_offset": 1_234_567}
     stub.partition_states = [{"partition": 0, **offsets, "bytes": 12_345_678}]
@@ -293,7 +293,7 @@ def test_a_heading_is_broken_between_words_only_at_80_columns(stub, monkeypatch)
     assert {"partition", "stable", "ledgers", "open", "transactions", "1234567", "12345678"} <= words
 
 
-def test_the_bar_is_gone_before_the_summary_is_printed(stub, monkeypatch):
+def test_progress_bar_is_removed_before_the_summary(stub, monkeypatch):
     said = []
 
     @contextlib.contextmanager
@@ -314,7 +314,7 @@ def test_advice_names_commands(stub):
     assert "`redis-ledger txns list`" in run("txns", "show", "nonsense").err
 
 
-def test_what_brokers_advise_callers_of_rest_has_a_command_here():
+def test_rest_advice_has_a_command_equivalent():
     advice = re.compile(r"[^.;,\"(]*\b(?:POST|GET|PATCH|DELETE) /v1[^\s.,\"]*(?: returned)?")
     files = [
         *(ROOT / "redis_ledger" / "ledger").glob("*.py"),

@@ -1,4 +1,4 @@
-"""What a table shows is what was there, whoever wrote it and whoever reads it."""
+"""Tables print cell contents unchanged and escape control characters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from redis_ledger.app.cli import output
         ("grüß 你好", "grüß 你好"),
     ],
 )
-def test_a_cell_is_shown_as_it_is(cell, seen, capsys):
+def test_cell_is_printed_unchanged(cell, seen, capsys):
     output.table(["key", "value"], [("k", cell)])
     assert f"│ k   │ {seen} " in capsys.readouterr().out
 
 
-def test_a_line_in_a_pipe_is_whole_and_one_at_a_terminal_fits(capsys, monkeypatch):
+def test_line_is_complete_in_a_pipe_and_fits_a_terminal(capsys, monkeypatch):
     name = "n" * 200
     monkeypatch.delenv("COLUMNS", raising=False)
     output.table(["topic", "partitions"], [(name, 1)])

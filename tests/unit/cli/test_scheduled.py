@@ -29,7 +29,7 @@ def test_lines_are_scheduled_for_a_time_or_after_one(stub):
     assert stub.records == []
 
 
-def test_a_line_of_json_may_say_its_own_time(stub):
+def test_json_line_may_have_a_delivery_time(stub):
     lines = b'{"text": "a", "deliver_after": "PT1M"}\n{"text": "b"}\n'
     assert run("produce", "orders", "--json-lines", "--deliver-after", "5", given=lines).code == 0
     assert {r["text"]: r["deliver_at_ms"] - NOW_MS for r in stub.scheduled.waiting.values()} == {"a": 60_000, "b": 5}
@@ -51,7 +51,7 @@ def test_a_line_of_json_may_say_its_own_time(stub):
         ("scheduled", "clear", "orders"),
     ],
 )
-def test_times_that_say_nothing_are_wrong_usage(stub, words):
+def test_invalid_times_are_a_usage_error(stub, words):
     assert run(*words).code == 2
     assert stub.calls == []
 
@@ -63,13 +63,13 @@ def test_a_record_is_created_with_its_repetition(stub):
     assert (record["repeat"], record["times"], record["until"]) == ("0 7 * * *", 3, LATER_MS)
 
 
-def test_a_record_that_was_due_already_says_where_it_went(stub):
+def test_record_that_is_already_due_prints_its_offset(stub):
     assert run("scheduled", "create", "orders", "v", "--deliver-at", "5").out == (
         "Already due, delivered at: partition 0, offset 7.\n"
     )
 
 
-def test_what_waits_is_a_table_for_people_and_lines_for_programs(stub, waits):
+def test_scheduled_records_are_printed_as_table_and_json_lines(stub, waits):
     table = run("scheduled", "list", "orders").out
     assert [table.count(each) for each in (*waits, "k2", "v2", "2027-01-31")] == [1, 1, 1, 1, 1, 3]
     lines = [json.loads(line) for line in run("scheduled", "list", "orders", "--limit", "2", "--json").out.splitlines()]
@@ -87,7 +87,7 @@ def test_a_record_is_shown(stub, waits):
     assert run("scheduled", "get", "orders", "0:99.0").code == 1
 
 
-def test_cancelling_says_of_each_what_came_first(stub, waits):
+def test_cancel_prints_an_outcome_for_each_id(stub, waits):
     stub.scheduled.delivered.add(waits[1])
     result = run("scheduled", "cancel", "orders", *waits)
     assert result.out.splitlines() == [
@@ -107,7 +107,7 @@ def test_a_record_is_moved(stub, waits):
     assert json.loads(moved) == {"id": waits[0], "deliver_at_ms": NOW_MS + 1_000}
 
 
-def test_what_waits_is_counted_drawn_indexed_and_cleared(stub, waits):
+def test_scheduled_records_are_counted_indexed_and_cleared(stub, waits):
     assert json.loads(run("scheduled", "stats", "orders", "--json").out)["total"]["records"] == 3
     assert "2027-01" in run("scheduled", "stats", "orders").out
     bins = run("scheduled", "histogram", "orders", "--bins", "3").out.splitlines()
@@ -118,7 +118,7 @@ def test_what_waits_is_counted_drawn_indexed_and_cleared(stub, waits):
     assert run("scheduled", "histogram", "orders").out == "No scheduled records in orders.\n"
 
 
-def test_a_bar_is_as_long_as_its_share_and_there_is_one_wherever_there_is_something():
+def test_bar_length_is_proportional_and_nonempty_bins_have_one():
     lines = render_histogram([Bin(0, 5, 1), Bin(5, 10, 0), Bin(10, 15, 1_000), Bin(15, 20, 500)])
     assert [line.count("█") for line in lines] == [1, 0, 40, 20]
     assert lines[:2] == ["1970-01-01 00:00:00Z      1  █", "1970-01-01 00:00:00.005Z      0"]

@@ -47,7 +47,7 @@ def test_classes_begin_at_their_minute(delay: int, name: str) -> None:
     assert flights.delay_class(delay) == name
 
 
-def test_losing_leaves_out_exactly_one_output() -> None:
+def test_sabotage_omits_exactly_one_output() -> None:
     three = flights.load(3)
     whole, lost = outputs(three), outputs(three, lose=True)
     assert {topic: len(records) for topic, records in whole.items()} == {flights.DELAYS: 3, flights.ROUTES: 3}

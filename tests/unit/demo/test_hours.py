@@ -31,11 +31,11 @@ def test_flights_are_added_up_by_hour_and_airport() -> None:
     ]  # fmt: skip
 
 
-def test_what_closes_the_hours_lies_behind_all_of_them_by_more_than_the_watermark() -> None:
+def test_closing_flight_is_later_than_the_watermark() -> None:
     assert hours.CLOSING["date"] > load(20_000)[-1]["date"].replace("/03/", "/04/")
 
 
-def test_hours_that_are_doubled_lost_or_strange_are_told_apart() -> None:
+def test_duplicate_lost_and_unknown_hours_are_distinguished() -> None:
     expected = hours.hours(load(50))
     wrong = {**expected[5], "delay": 999}
     seen = [*expected[1:5], expected[2], wrong, *expected[6:], {"hour": "?", "origin": "?"}, None]
@@ -61,7 +61,7 @@ def test_only_files_that_the_sink_has_committed_count(tmp_path: Path) -> None:
     assert committed.files(tmp_path / "nowhere") == []
 
 
-def test_how_far_a_stream_is_stands_in_the_last_batch_that_is_done(tmp_path: Path) -> None:
+def test_stream_progress_is_that_of_the_last_completed_batch(tmp_path: Path) -> None:
     progress = StreamProgress(tmp_path)
     assert (progress.batch, progress.offsets) == (NONE, 0)
     for folder in ("offsets", "commits"):
@@ -79,13 +79,13 @@ def test_a_driver_is_killed_on_both_sides_of_a_commit(point: str) -> None:
     assert [kill.victim for kill in plan.ALL if kill.point == point] == ["driver"]
 
 
-def test_a_driver_that_is_started_knows_where_it_has_to_stop() -> None:
+def test_new_driver_gets_its_pause_point() -> None:
     points = [plan.next_point(plan.ALL[number:]) for number in range(len(plan.ALL) + 1)]
     assert points == ["", "written", "committed", "", "", ""]
     assert [kill.at for kill in plan.ALL] == sorted(kill.at for kill in plan.ALL)
 
 
-def test_what_is_shown_marks_the_promises_that_were_broken() -> None:
+def test_summary_marks_broken_promises() -> None:
     def bad(topic: Tally, code: int = 0) -> list[str]:
         verdict = Verdict(flights=Tally(11, 11, 0, 0, 0), topic=topic, parquet=Tally(9, 9, 0, 0, 0), unsettled=0)
         kills = dict.fromkeys(("driver", "written", "committed", "broker", "redis"), 1)

@@ -10,7 +10,7 @@ from redis_ledger.app.tools.demo.plan import plan
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 7])
-def test_each_of_the_three_is_killed_in_every_round_and_the_last_blow_hits_two(rounds: int) -> None:
+def test_each_process_is_killed_per_round_and_two_in_the_last(rounds: int) -> None:
     kills = plan(rounds)
     times = Counter(victim for kill in kills for victim in kill.victims)
     assert times == {"broker": rounds + 1, "worker": rounds, "redis": rounds}

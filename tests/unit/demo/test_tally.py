@@ -30,12 +30,12 @@ def test_each_once_in_any_order_holds() -> None:
         ([], Tally(5, 0, duplicates=0, losses=5, wrong=0)),
     ],
 )
-def test_what_is_too_much_too_little_or_different_is_counted(seen: list[Any], found: Tally) -> None:
+def test_duplicates_losses_and_wrong_values_are_counted(seen: list[Any], found: Tally) -> None:
     assert tally(ROUTES, seen) == found
     assert not found.holds
 
 
-def test_a_verdict_holds_only_if_everything_does() -> None:
+def test_verdict_holds_only_if_all_checks_hold() -> None:
     good = {"delays": tally(ROUTES, ROUTES)}
     assert Verdict(good, transactions=3).holds
     assert not Verdict(good, unacknowledged=1).holds

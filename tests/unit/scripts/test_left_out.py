@@ -46,7 +46,7 @@ def test_only_a_quick_run_leaves_out_a_suite_whose_toolchain_is_missing(
     suite(tmp_path / "suites", client, built=built, passed=passed)
     outcome = compat.run_suite(client, 1, SuiteOptions(quick, 10), Address("127.0.0.1:1", ""), tmp_path)
     assert outcome.verdict == verdict
-    assert outcome.told.startswith(told)
+    assert outcome.summary.startswith(told)
 
 
 @pytest.mark.parametrize(

@@ -90,14 +90,14 @@ def test_the_worst_comes_first_and_many_of_a_kind_leave_room_for_the_others():
     held_all = [held(topic=f"t{i:02}", transaction=f"0-{i}", since_ms=40_000 + i) for i in range(20)]
     found = findings(facts(behind=behind_all, held=held_all, memory=0.99))
     assert [each.level for each in found] == ["bad"] * 5 + ["look"] * 4
-    told = [each.text for each in found]
-    assert told[0].startswith("Consumers of t19 are blocked: transaction 0-19"), "the oldest"
-    assert (told[OF_A_KIND_MAX], found[OF_A_KIND_MAX].link) == (
+    texts = [each.text for each in found]
+    assert texts[0].startswith("Consumers of t19 are blocked: transaction 0-19"), "the oldest"
+    assert (texts[OF_A_KIND_MAX], found[OF_A_KIND_MAX].link) == (
         "Open transactions block read_committed consumers of 17 more topics.", "/console/transactions",
     )  # fmt: skip
-    assert told[4].startswith("Redis uses 99%")
-    assert told[5] == "Subscription s19 lags by 5\u202f019 records on orders."
-    assert (told[8], found[8].link) == (
+    assert texts[4].startswith("Redis uses 99%")
+    assert texts[5] == "Subscription s19 lags by 5\u202f019 records on orders."
+    assert (texts[8], found[8].link) == (
         "17 more subscriptions and groups lag by at least 1\u202f000 records.",
         "/console/groups",
     )

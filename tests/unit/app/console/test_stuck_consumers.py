@@ -1,4 +1,4 @@
-"""app/console/stuck_consumers: the first thing that keeps somebody from getting on, in a sentence."""
+"""app/console/stuck_consumers: the first cause that blocks consumers, as a sentence."""
 
 from __future__ import annotations
 

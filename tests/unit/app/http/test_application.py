@@ -79,7 +79,7 @@ def expect_problem(response: Any, status: int, code: str, detail: str = "") -> N
         ("GET", "/v1/transactions/3", b"", 404, "transaction_not_found", ""),
     ],
 )  # fmt: skip
-async def test_a_request_that_cannot_work_gets_its_own_problem(method, path, body, status, code, detail):
+async def test_invalid_request_gets_a_specific_problem(method, path, body, status, code, detail):
     broker = FakeBroker()
     async with client_of(broker) as client:
         response = await client.request(method, path, content=body)
@@ -87,7 +87,7 @@ async def test_a_request_that_cannot_work_gets_its_own_problem(method, path, bod
     assert broker.calls == []
 
 
-async def test_a_wrong_method_is_told_which_ones_are_right():
+async def test_wrong_method_gets_the_allowed_ones():
     async with client_of(FakeBroker()) as client:
         response = await client.put("/v1/topics/orders")
     assert response.headers["allow"] == "DELETE, GET, PATCH"
@@ -133,7 +133,7 @@ async def test_more_records_than_allowed_are_too_large():
     assert broker.calls == []
 
 
-async def test_a_content_type_that_cannot_be_read_is_refused():
+async def test_unsupported_content_type_is_rejected():
     async with client_of(FakeBroker()) as client:
         yaml = await client.post(RECORDS, content=b"a: 1", headers={"content-type": "application/yaml"})
         batch = await client.post(RECORDS, content=b"x", headers={"content-type": BATCH})
@@ -141,7 +141,7 @@ async def test_a_content_type_that_cannot_be_read_is_refused():
     expect_problem(batch, 400, "invalid_request", "?partition=0")
 
 
-async def test_an_unforeseen_failure_is_logged_with_its_trace_and_told_without_it():
+async def test_unexpected_error_is_logged_with_trace_and_returned_without():
     stream = io.StringIO()
     logs.configure(stream=stream)
     broker = FakeBroker()
@@ -155,7 +155,7 @@ async def test_an_unforeseen_failure_is_logged_with_its_trace_and_told_without_i
     assert "KeyError: 'secret'" in line["trace"]
 
 
-async def test_a_failure_of_redis_is_a_retriable_problem_that_says_when_to_retry():
+async def test_redis_failure_is_a_retriable_problem_with_retry_after():
     broker = FakeBroker()
     broker.fails = StoreUnavailable()
     async with client_of(broker) as client:
@@ -198,7 +198,7 @@ def test_no_two_operations_share_a_method_and_path():
 
 
 async def poll(front: FastPath, gone: asyncio.Event) -> list[dict[str, Any]]:
-    """One long poll over bare ASGI; the caller leaves when told.  What was sent to it."""
+    """Runs a long poll over bare ASGI; the client disconnects on demand.  Returns the sent messages."""
     sent: list[dict[str, Any]] = []
     asked = False
 
@@ -245,7 +245,7 @@ async def test_draining_ends_waits_and_readiness_but_not_liveness():
         assert (await client.get("/livez")).status_code == 200
 
 
-async def test_a_wait_is_capped_by_the_broker():
+async def test_wait_is_limited_by_the_broker():
     broker: Any = FakeBroker(wait_ms_max=1)
     front = create_app(broker)
     waiting = asyncio.create_task(poll(front, asyncio.Event()))
@@ -258,7 +258,7 @@ async def test_a_wait_is_capped_by_the_broker():
 # -- Idempotency-Key ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_repeated_request_gets_the_first_answer_and_is_not_carried_out_again():
+async def test_repeated_request_gets_the_stored_response():
     broker = FakeBroker()
     async with client_of(broker) as client:
         first, second = [await client.post("/v1/transactions", headers={"idempotency-key": "k"}) for _ in range(2)]
@@ -276,7 +276,7 @@ async def test_a_key_of_another_request_is_refused():
     expect_problem(elsewhere, 422, "idempotency_key_reused")
 
 
-async def test_a_request_that_is_still_running_is_not_started_again():
+async def test_repeated_running_request_is_not_started_again():
     broker = FakeBroker()
     async with client_of(broker) as client:
         await client.post(RECORDS, json=RECORD, headers={"idempotency-key": "k"})
@@ -314,7 +314,7 @@ async def test_an_error_that_changed_nothing_frees_the_key():
     assert (refused.status_code, corrected.status_code) == (404, 200)
 
 
-async def test_an_error_is_never_kept_as_the_answer():
+async def test_errors_are_never_stored_as_response():
     broker = FakeBroker()
     async with client_of(broker) as client:
         broker.fails = StoreUnavailable()
@@ -359,7 +359,7 @@ async def test_requests_are_counted_by_operation_and_outcome():
         ("POST", "/v1/transactions", {"origin": "https://evil.example"}, 403, "forbidden"),
     ],
 )
-async def test_a_request_that_gets_to_no_operation_is_counted_too(method, path, headers, status, outcome):
+async def test_request_without_an_operation_is_counted(method, path, headers, status, outcome):
     def counted() -> float:
         labels = {"operation": "unknown", "outcome": outcome}
         return exposition.REGISTRY.get_sample_value("redis_ledger_http_requests_total", labels) or 0
@@ -370,5 +370,5 @@ async def test_a_request_that_gets_to_no_operation_is_counted_too(method, path, 
     assert counted() == before + 1
 
 
-def test_every_metric_says_what_it_counts():
+def test_every_metric_has_help_text():
     assert [each.name for each in exposition.declared() if not each.help.endswith(".") or " " in each.name] == []

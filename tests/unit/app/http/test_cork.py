@@ -27,7 +27,7 @@ class Recorder(asyncio.Transport):
         return name
 
 
-async def test_head_and_body_leave_in_one_write():
+async def test_head_and_body_are_sent_in_one_write():
     inner = Recorder()
     corked = Corked(inner)
     corked.write(HEAD)
@@ -44,7 +44,7 @@ async def test_a_large_body_is_not_copied_behind_its_head():
     assert inner.writes == [HEAD + b"|" + b"x" * (JOINED_BYTES_MAX + 1)]
 
 
-async def test_a_head_that_nothing_follows_leaves_within_one_turn_of_the_loop():
+async def test_head_without_a_body_is_sent_within_one_loop_iteration():
     inner = Recorder()
     Corked(inner).write(HEAD)
     assert inner.writes == []
@@ -52,7 +52,7 @@ async def test_a_head_that_nothing_follows_leaves_within_one_turn_of_the_loop():
     assert inner.writes == [HEAD]
 
 
-async def test_two_answers_in_one_turn_keep_their_order():
+async def test_two_responses_in_one_iteration_keep_their_order():
     inner = Recorder()
     corked = Corked(inner)
     for body in (b"1", b"2"):
@@ -62,13 +62,13 @@ async def test_two_answers_in_one_turn_keep_their_order():
     assert b"".join(inner.writes) == HEAD + b"1" + HEAD + b"2"
 
 
-async def test_an_interim_answer_is_never_held():
+async def test_interim_response_is_sent_at_once():
     inner = Recorder()
     Corked(inner).write(b"HTTP/1.1 100 Continue\r\n\r\n")
     assert inner.writes == [b"HTTP/1.1 100 Continue\r\n\r\n"]
 
 
-async def test_closing_lets_a_held_head_go_first():
+async def test_close_sends_a_held_head_first():
     inner = Recorder()
     corked = Corked(inner)
     corked.write(HEAD)

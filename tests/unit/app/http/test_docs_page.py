@@ -38,7 +38,7 @@ def test_every_member_of_a_body_is_shown(operation):
     assert set(members) <= set(rows(operation.id))
 
 
-def test_a_member_is_shown_with_its_kind_its_meaning_and_what_is_taken_without_it():
+def test_member_has_type_description_and_default():
     receive = rows("receive")
     assert receive["wait_ms"][:2] == ["body", "integer"]
     assert receive["wait_ms"][2]
@@ -52,16 +52,16 @@ def test_a_member_is_shown_with_its_kind_its_meaning_and_what_is_taken_without_i
     assert rows("create_topic")["settings.retention_ms"][1] == "integer"
 
 
-def test_how_to_say_who_one_is_stands_above_all_calls():
+def test_authentication_is_described_before_the_operations():
     assert "<code>Authorization: Bearer ...</code>" in PAGE[: PAGE.index("<details")]
 
 
-def test_the_page_needs_no_other_server_and_shows_no_marks_of_markdown():
+def test_page_has_no_external_resources_and_no_markdown_syntax():
     assert re.findall(r"(?:src|href)='([^']*)'", PAGE) == ["/openapi.json"]
     assert "`" not in re.sub(r"<pre>.*?</pre>", "", PAGE, flags=re.DOTALL)
 
 
-def test_the_style_of_the_page_is_the_one_that_its_policy_allows():
+def test_page_style_matches_the_content_security_policy():
     (style,) = re.findall(r"<style>(.*?)</style>", PAGE, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = dict(HEADERS)[b"content-security-policy"].decode()

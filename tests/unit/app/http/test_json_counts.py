@@ -24,13 +24,13 @@ TOO_MANY = "records_per_request_max"
 
 
 @given(st.lists(JSON, max_size=8), st.sampled_from([None, 1]), st.booleans())
-def test_elements_are_those_that_json_reads(values, indent, ascii_only):
+def test_elements_equal_those_of_json(values, indent, ascii_only):
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode()
     assert [json.loads(each.tobytes()) for each in elements(memoryview(text))] == values
 
 
 @pytest.mark.parametrize("text", [b"[1", b"[1 2]", b'["a]', b"[[}]", b"[1,", b"[", b"[,]"])
-def test_an_array_that_is_none_ends(text):
+def test_invalid_array_terminates(text):
     with pytest.raises((msgspec.DecodeError, IndexError)):
         list(elements(memoryview(text)))
 
@@ -58,7 +58,7 @@ GROUP = b'{"topic":"t","records":[%s]}' % LONG
         (core.Produce, b'{"records":%s' % many(200), None),
     ],
 )
-async def test_what_lists_more_than_a_request_may_carry_is_refused(kind, body, named):
+async def test_too_many_elements_are_rejected(kind, body, named):
     if named is None:
         await check(body, kind, FEW)
         return

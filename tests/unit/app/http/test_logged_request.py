@@ -1,4 +1,4 @@
-"""What the log is told of a request: who asked, and what it names."""
+"""Log fields of a request: principal and resources."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def asked(operation: str, parameters: dict[str, str], *, body: Any = None, princ
         ("commit", {"id": "3-17"}, None, {"txn": "3-17"}),
     ],
 )
-def test_a_rest_request_names_topic_partition_subscription_and_transaction(operation, parameters, body, expected):
+def test_rest_request_log_has_topic_partition_subscription_and_transaction(operation, parameters, body, expected):
     assert asked(operation, parameters, body=body) == expected
 
 
-def test_a_principal_is_named_once_it_is_known():
+def test_principal_is_logged_after_authentication():
     assert asked("fetch", {"topic": "t"}, principal="User:ada") == {"topic": "t", "principal": "User:ada"}
     assert asked("fetch", {"topic": "t"}, principal="User:ANONYMOUS") == {"topic": "t"}
 

@@ -83,14 +83,14 @@ def test_every_post_that_changes_something_takes_an_idempotency_key(operation):
     assert ("Idempotency-Key" in names) is (operation.method == "POST" and operation.id != "create_token")
 
 
-def test_every_reference_leads_to_a_schema():
+def test_every_reference_has_a_schema():
     text = msgspec.json.encode(DOCUMENT).decode()
     wanted = set(re.findall(r'"#/components/schemas/(\w+)"', text))
     assert wanted == wanted & set(DOCUMENT["components"]["schemas"])
     assert "Problem" in wanted
 
 
-def test_problems_that_an_http_caller_can_meet_are_all_in_the_document():
+def test_document_lists_all_problems_of_http():
     text = msgspec.json.encode(DOCUMENT).decode()
     # Groups of the tree that are never raised themselves, and what only framework and Kafka callers meet.
     groups = {cls.code for cls in errors.leaves() if cls.__subclasses__()} - {"internal_error"}

@@ -22,7 +22,7 @@ HOST = (b"host", b"broker:8080")
         ("POST", [HOST, (b"sec-fetch-site", b"same-site")], True),
         ("POST", [HOST, (b"sec-fetch-site", b"cross-site"), (b"authorization", b"Bearer x")], False),
         ("POST", [HOST, (b"authorization", b"bearer x"), (b"sec-fetch-site", b"cross-site")], False),
-        # what a browser adds by itself where somebody has logged in by it, or the page's address holds a name
+        # credentials that a browser attaches automatically
         ("POST", [HOST, (b"authorization", b"Basic eDp5"), (b"sec-fetch-site", b"cross-site")], True),
         ("POST", [HOST, (b"authorization", b"Negotiate x"), (b"origin", b"https://evil.example")], True),
         ("POST", [HOST, (b"authorization", b"Bearer x"), (b"origin", b"https://evil.example")], False),
@@ -38,11 +38,11 @@ HOST = (b"host", b"broker:8080")
         ("HEAD", [HOST, (b"sec-fetch-site", b"cross-site")], False),
     ],
 )
-def test_what_changes_something_comes_from_our_own_pages_or_from_no_page(method, headers, foreign):
+def test_changes_require_the_same_origin_or_no_page(method, headers, foreign):
     assert is_cross_origin(method, headers) is foreign
 
 
-def test_a_page_without_tls_is_of_another_origin_than_one_with_it():
+def test_pages_with_and_without_tls_have_different_origins():
     origin = (b"origin", b"http://broker:8080")
     assert is_cross_origin("POST", [HOST, origin], "https")
     assert not is_cross_origin("POST", [HOST, origin], "http")
@@ -56,7 +56,7 @@ def test_a_page_without_tls_is_of_another_origin_than_one_with_it():
         (b"localhost.evil.example", False), (b"127.0.0.1." + b"a" * 300, False), (b"\xff", False),
     ],
 )  # fmt: skip
-def test_a_name_that_was_made_to_point_here_is_not_one_of_ours(host, is_ours):
+def test_rebound_host_name_is_detected(host, is_ours):
     for address in ("127.0.0.1", "::1", "127.8.8.8"):
         assert is_rebound(address, [(b"a", b"b"), (b"host", host)]) is not is_ours
     for elsewhere in ("10.0.0.7", "fe80::1", "/run/rl.sock"):

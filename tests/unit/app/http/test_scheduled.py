@@ -41,7 +41,7 @@ def answering(broker: FakeBroker, *appended: Appended) -> FakeBroker:
         ({"deliver_after": "PT5S"}, None, 5_000),
     ],
 )
-async def test_a_record_says_when_it_is_to_be_delivered(members, at_ms, after_ms):
+async def test_record_has_its_delivery_time(members, at_ms, after_ms):
     broker = FakeBroker()
     record = {"key": "k", "value": 1, **members}
     await ask(broker, "POST", "/v1/topics/orders/records", {"records": [record]})
@@ -51,7 +51,7 @@ async def test_a_record_says_when_it_is_to_be_delivered(members, at_ms, after_ms
     assert (produced, executed.records) == ([expected], [expected])
 
 
-async def test_the_answer_of_a_produce_names_what_was_scheduled_and_leaves_out_what_was_not():
+async def test_produce_response_lists_scheduled_records_only():
     broker = answering(FakeBroker(), Appended(0, 7, 1), Appended(1, -1, 2, scheduled=SEVERAL))
     answer = await ask(broker, "POST", "/v1/topics/orders/records", {"records": [{}]})
     assert answer["results"] == [
@@ -66,7 +66,7 @@ async def test_the_answer_of_a_produce_names_what_was_scheduled_and_leaves_out_w
     ]
 
 
-async def test_one_record_is_scheduled_as_it_is():
+async def test_single_record_is_scheduled_directly():
     broker = answering(FakeBroker(), Appended(0, -1, 1, scheduled=SEVERAL[:1]))
     body = {"key": "k", "value": 1, "partition": 2, "deliver_after": "PT1M"}
     answer = await ask(broker, "POST", ALL, body, 201)
@@ -77,7 +77,7 @@ async def test_one_record_is_scheduled_as_it_is():
     assert kwargs == {"partition": 2, "producer": None}
 
 
-async def test_several_records_share_what_stands_beside_them_unless_they_have_their_own():
+async def test_members_beside_records_are_defaults():
     broker = answering(FakeBroker(), Appended(0, 7, 1), Appended(0, -1, 1, scheduled=SEVERAL[:1]))
     body = {"partition": 1, "deliver_at": 100, "records": [{"text": "a"}, {"text": "b", "deliver_after": 5}]}
     answer = await ask(broker, "POST", ALL, body, 201)
@@ -123,9 +123,7 @@ async def test_several_records_share_what_stands_beside_them_unless_they_have_th
         ("GET", ALL + ":nonsense", None, 404, "route_not_found", ""),
     ],
 )  # fmt: skip
-async def test_what_cannot_be_scheduled_or_found_is_refused_before_the_broker_is_asked(
-    method, path, body, status, code, detail
-):
+async def test_invalid_scheduled_request_does_not_reach_the_broker(method, path, body, status, code, detail):
     broker = FakeBroker()
     async with client_of(broker) as client:
         response = await client.request(method, path, json=body)
@@ -133,7 +131,7 @@ async def test_what_cannot_be_scheduled_or_found_is_refused_before_the_broker_is
     assert broker.calls == []
 
 
-async def test_a_record_with_a_repetition_goes_to_the_broker_with_it():
+async def test_repetition_is_passed_to_the_broker():
     broker = FakeBroker()
     body = {"key": "k", "value": 1, "repeat": "30 7 * * 1", "timezone": "Europe/Berlin", "times": 4, "until": 5_000}
     answer = await ask(broker, "POST", ALL, body, 201)
@@ -143,7 +141,7 @@ async def test_a_record_with_a_repetition_goes_to_the_broker_with_it():
     assert repeat == Recurrence.parse("30 7 * * 1", until_ms=5_000, times=4, timezone="Europe/Berlin")
 
 
-async def test_an_idempotency_key_makes_a_repeat_find_what_was_scheduled():
+async def test_idempotency_key_finds_the_scheduled_records():
     broker = answering(FakeBroker(), Appended(0, -1, 1, scheduled=SEVERAL[:1]))
     body, key = {"value": 1, "deliver_after": 5}, {"idempotency-key": "k"}
     first = await ask(broker, "POST", ALL, body, 201, headers=key)
@@ -153,7 +151,7 @@ async def test_an_idempotency_key_makes_a_repeat_find_what_was_scheduled():
     assert kwargs["producer"][:3] == (101, 0, 0)
 
 
-async def test_a_repetition_whose_first_attempt_was_lost_is_not_made_twice():
+async def test_repetition_with_a_lost_response_is_not_scheduled_twice():
     broker = FakeBroker()
     broker.fails = StoreUnavailable()
     body, key = {"value": 1, "repeat": "PT1H"}, {"idempotency-key": "k"}
@@ -164,7 +162,7 @@ async def test_a_repetition_whose_first_attempt_was_lost_is_not_made_twice():
     assert len(broker.asked("schedule_repeat")) == 1
 
 
-async def test_what_waits_is_listed_by_time_key_and_partition_in_pages():
+async def test_scheduled_records_are_listed_in_pages_with_filters():
     broker = FakeBroker()
     query = "?from=1970-01-01T00:00:05Z&to=9000&key=k%20%26&partition=1&limit=5&after=x"
     answer = await ask(broker, "GET", ALL + query)
@@ -182,7 +180,7 @@ async def test_what_waits_is_listed_by_time_key_and_partition_in_pages():
     assert asked == {"partition": 1, "from_ms": 5_000, "to_ms": 9_000, "key": b"k &", "limit": 5, "after": "x"}
 
 
-async def test_the_last_page_says_so_and_a_key_may_be_bytes():
+async def test_last_page_has_no_after_and_key_may_be_bytes():
     broker = FakeBroker()
     broker.delayed.list = broker._answering("list", ([], None))
     assert await ask(broker, "GET", ALL + "?key_base64=/w==") == {"scheduled": []}
@@ -195,7 +193,7 @@ async def test_a_record_is_shown_with_its_repetition():
     assert (answer["repeat"], answer["until_ms"], answer["times_left"]) == ("PT1H", 99_000, 3)
 
 
-async def test_cancelling_one_record_says_when_it_came_too_late():
+async def test_cancel_reports_an_already_delivered_record():
     broker = FakeBroker()
     assert await ask(broker, "DELETE", ONE, status=204) is None
     assert broker.calls == [("cancel", ("orders", [ScheduledId(0, 17, 0)]), {})]
@@ -203,7 +201,7 @@ async def test_cancelling_one_record_says_when_it_came_too_late():
     assert (await ask(broker, "DELETE", ONE, status=409))["code"] == "already_delivered"
 
 
-async def test_cancelling_several_records_has_an_outcome_for_each_in_their_order():
+async def test_cancelling_several_records_returns_outcomes_in_order():
     broker = FakeBroker()
     broker.delayed.cancel = broker._answering("cancel", [None, AlreadyDelivered(), UnknownScheduled()])
     ids = ["0:01.0", "nonsense", "0:2.0", "0:3.0", "0:2.0"]
@@ -212,7 +210,7 @@ async def test_cancelling_several_records_has_an_outcome_for_each_in_their_order
     assert [(each["id"], each["outcome"]) for each in answer["results"]] == list(zip(ids, outcomes, strict=True))
 
 
-async def test_records_of_a_partition_that_is_not_there_are_unknown_and_keep_no_other_from_being_cancelled():
+async def test_unknown_partition_does_not_affect_other_cancellations():
     broker = FakeBroker()
     whole = broker.delayed.cancel
 
@@ -226,19 +224,19 @@ async def test_records_of_a_partition_that_is_not_there_are_unknown_and_keep_no_
     assert [each["outcome"] for each in answer["results"]] == ["unknown", "cancelled"]
 
 
-async def test_an_outage_is_no_outcome_of_a_cancellation():
+async def test_outage_is_not_an_outcome_of_a_cancellation():
     broker = FakeBroker()
     broker.delayed.cancel = broker._answering("cancel", [None, StoreUnavailable()])
     assert (await ask(broker, "POST", ALL + ":cancel", {"ids": ["0:1.0", "0:2.0"]}, 503))["code"] == "store_unavailable"
 
 
-async def test_more_ids_than_a_request_may_carry_are_too_large():
+async def test_too_many_ids_are_rejected():
     broker = FakeBroker(records_per_request_max=1)
     await ask(broker, "POST", ALL + ":cancel", {"ids": ["0:1.0", "0:2.0"]}, 413)
     assert broker.calls == []
 
 
-async def test_a_record_is_given_another_time_and_keeps_its_id():
+async def test_rescheduled_record_keeps_its_id():
     broker = FakeBroker()
     assert await ask(broker, "PATCH", ONE, {"deliver_after": "PT5S"}) == {"id": "0:17.0", "deliver_at_ms": 95_000}
     id = ScheduledId(0, 17, 0)
@@ -268,14 +266,14 @@ async def test_counts_are_by_partition_and_in_total():
     assert (total["first_due_ms"], total["last_due_ms"]) == (90_000, 95_000)
 
 
-async def test_a_histogram_has_as_many_bins_as_asked_for():
+async def test_histogram_has_the_requested_number_of_bins():
     broker = FakeBroker()
     answer = await ask(broker, "GET", ALL + ":histogram?from=90000&to=96000&bins=2")
     assert answer["bins"][1] == {"from_ms": 93_000, "to_ms": 96_000, "records": 1}
     assert broker.asked("histogram") == [{"from_ms": 90_000, "to_ms": 96_000, "bins": 2}]
 
 
-async def test_an_index_is_made_again_for_a_topic_or_a_partition():
+async def test_index_is_rebuilt_for_a_topic_or_a_partition():
     broker = FakeBroker()
     assert await ask(broker, "POST", ALL + ":rebuild") == {"entries": 2}
     await ask(broker, "POST", ALL + ":rebuild", {"partition": 3})

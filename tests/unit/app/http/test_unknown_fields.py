@@ -36,14 +36,14 @@ POLICY = '{"settings": {"cleanup.policy": 1}}'
         (Ack, '{"a`b - at `$.x`": 1}', "$", "a`b - at `$.x`", "known are ids, consumer, transaction."),
     ],
 )
-def test_a_field_that_is_not_known_is_refused_with_the_one_that_was_meant(kind, body, place, name, advice):
+def test_unknown_field_is_rejected_with_a_suggestion(kind, body, place, name, advice):
     with pytest.raises(InvalidRequest) as refused:
         read(kind, body)
     assert refused.value.detail.startswith(f"{place}: unknown field {name}; {advice}")
     assert refused.value.facts == {"unknown_field": name}
 
 
-def test_a_query_parameter_that_is_not_known_is_refused_with_the_one_that_was_meant():
+def test_unknown_query_parameter_is_rejected_with_a_suggestion():
     reader = QueryReader(FetchQuery)
     with pytest.raises(
         InvalidRequest, match=r"^unknown query parameter max_byte; did you mean max_bytes\?$"
@@ -52,13 +52,13 @@ def test_a_query_parameter_that_is_not_known_is_refused_with_the_one_that_was_me
     assert refused.value.facts == {"unknown_field": "max_byte"}
 
 
-def test_what_is_wrong_with_a_known_field_is_said_as_before():
+def test_errors_of_known_fields_are_unchanged():
     with pytest.raises(InvalidRequest, match=r"^\$\.max_records: expected int"):
         read(Receive, '{"max_records": "3"}')
     assert unknown_field_error("Expected `int`, got `str` - at `$.max_records`", Receive, "field") is None
 
 
-def test_long_names_are_repeated_in_part():
+def test_long_names_are_truncated():
     with pytest.raises(InvalidRequest) as refused:
         read(Receive, '{"%s": 1}' % ("x" * 100_000))
     assert len(refused.value.detail) < 500
@@ -83,11 +83,11 @@ class Tree(msgspec.Struct):
         ("$.nothing[...]", ()),
     ],
 )
-def test_the_type_at_a_place_has_its_fields_by_the_names_of_json(path, names):
+def test_fields_at_a_path_have_their_json_names(path, names):
     assert fields(Tree, path) == names
 
 
-def test_places_that_differ_in_a_number_are_looked_up_once():
+def test_paths_that_differ_in_an_index_are_cached_once():
     fields.cache_clear()
     for number in range(50):
         unknown_field_error(f"Object contains unknown field `x` - at `$.records[{number}]`", Produce, "field")

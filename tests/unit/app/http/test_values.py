@@ -50,7 +50,7 @@ def nested(depth: int) -> bytes:
         ("{}", None, {"value": None}),
     ],
 )
-def test_a_value_is_stored_as_it_was_sent_and_comes_back_in_the_member_that_fits(body, stored, answer):
+def test_value_is_stored_unchanged_and_returned_by_content(body, stored, answer):
     record = parse_record(read(body), "$.records", 0)
     assert record.value == stored
     assert shown(record.value) == answer
@@ -74,7 +74,7 @@ def test_any_bytes_can_be_shown_and_read_back(value):
 @pytest.mark.parametrize(
     "body", ['{"value":1,"text":"a"}', '{"text":"a","base64":"YQ=="}', '{"value":1,"base64":"YQ=="}']
 )
-def test_two_values_in_one_record_are_refused_by_its_place(body):
+def test_two_values_in_one_record_are_rejected_with_its_path(body):
     with pytest.raises(InvalidRequest, match=r"\$\.records\[3\] has more than one of value, text and base64"):
         parse_record(read(body), "$.records", 3)
 
@@ -91,14 +91,14 @@ def test_a_partition_that_contradicts_the_request_is_refused():
 
 
 @pytest.mark.parametrize("depth", [DEPTH_MAX, DEPTH_MAX - 1, 1])
-def test_a_value_may_nest_as_deep_as_allowed(depth):
+def test_value_may_have_the_maximum_depth(depth):
     record = parse_record(read(b'{"value":' + nested(depth) + b"}"), "$.records", 0)
     assert record.value == nested(depth)
     assert "value" in shown(record.value)
 
 
 @pytest.mark.parametrize("value", [nested(DEPTH_MAX + 1), b'{"a":' * 101 + b"1" + b"}" * 101])
-def test_a_value_that_nests_deeper_is_refused(value):
+def test_deeper_value_is_rejected(value):
     with pytest.raises(InvalidJson, match="deeper than 100"):
         parse_record(read(b'{"value":' + value + b"}"), "$.records", 0)
 
@@ -135,7 +135,7 @@ def test_a_key_that_is_not_text_is_shown_as_base64():
     assert key_to_body(None) == (msgspec.UNSET, msgspec.UNSET)
 
 
-def test_of_a_header_that_repeats_the_last_is_shown():
+def test_last_value_of_a_repeated_header_is_returned():
     assert headers_to_body([("a", b"1"), ("a", b"\xff"), ("b", b"2"), ("c", None)]) == (
         {"b": "2"},
         {"a": b"\xff", "c": None},
@@ -153,7 +153,7 @@ def test_of_a_header_that_repeats_the_last_is_shown():
         (b'"[[[[[["', False),
     ],
 )
-def test_depth_is_the_same_wherever_the_text_is_cut(monkeypatch, cut, middle, deep):
+def test_depth_does_not_depend_on_chunk_boundaries(monkeypatch, cut, middle, deep):
     monkeypatch.setattr("redis_ledger.app.http.json_depth._PIECE_BYTES", 300 + cut)
     text = b"[" + b"[]," * 99 + middle + b"," + b"[]," * 50 + b"1]"
     assert is_too_deep(text) is deep

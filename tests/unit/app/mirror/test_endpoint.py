@@ -19,7 +19,7 @@ def test_kafka_without_authentication_needs_only_an_address():
     assert found == {"bootstrap_servers": "a:9092,b:9093", "security_protocol": "PLAINTEXT"}
 
 
-def test_who_logs_in_stands_in_a_file(tmp_path):
+def test_credentials_are_read_from_a_file(tmp_path):
     path = properties(
         tmp_path,
         "# a comment\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism = SCRAM-SHA-256\n"
@@ -31,7 +31,7 @@ def test_who_logs_in_stands_in_a_file(tmp_path):
     assert "ssl_context" not in found
 
 
-def test_tls_has_a_context_that_checks_whom_it_speaks_to(tmp_path):
+def test_tls_context_verifies_the_server(tmp_path):
     found = connection("kafka://a:9092", "--from", properties(tmp_path, "security.protocol=SSL\n"))
     assert found["ssl_context"].check_hostname
 
@@ -49,7 +49,7 @@ def test_tls_has_a_context_that_checks_whom_it_speaks_to(tmp_path):
         ("kafka://a:1", "security.protocol=SSL\nssl.ca.location=/nowhere/ca.pem\n", "certificates"),
     ],
 )
-def test_what_cannot_be_used_is_told_and_no_secret_with_it(tmp_path, address, text, said):
+def test_errors_contain_no_secret(tmp_path, address, text, said):
     with pytest.raises(CommandError) as refusal:
         connection(address, "--from", properties(tmp_path, text))
     assert said in str(refusal.value)

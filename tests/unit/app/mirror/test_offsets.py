@@ -10,11 +10,11 @@ from redis_ledger.app.tools.mirror.groups import translated
 from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, stretches
 
 
-def test_offsets_that_keep_their_distance_are_one_stretch():
+def test_offsets_with_a_constant_difference_are_one_range():
     assert stretches([(5, 0), (6, 1), (7, 2)]) == [Stretch(5, 0, 3)]
 
 
-def test_a_gap_on_either_side_begins_another():
+def test_gap_on_either_side_begins_another_range():
     assert stretches([(5, 0), (7, 1), (8, 3)]) == [Stretch(5, 0, 1), Stretch(7, 1, 1), Stretch(8, 3, 1)]
 
 
@@ -35,14 +35,14 @@ def test_nothing_is_translated_before_anything_was_mirrored():
         (99, 22),
     ],
 )
-def test_where_an_offset_is_on_the_target(offset, expected):
+def test_offset_is_translated_to_the_target(offset, expected):
     places = OffsetTranslation()
     places.add(Stretch(5, 10, 3))
     places.add(Stretch(9, 20, 2))
     assert places.translate(offset) == expected
 
 
-def test_a_stretch_that_is_read_again_adds_nothing():
+def test_duplicate_range_is_ignored():
     places = OffsetTranslation()
     for stretch in (Stretch(5, 10, 3), Stretch(5, 10, 3), Stretch(8, 13, 1), Stretch(6, 11, 1)):
         places.add(stretch)
@@ -51,7 +51,7 @@ def test_a_stretch_that_is_read_again_adds_nothing():
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=40))
-def test_every_mirrored_offset_is_translated_to_where_it_went(steps):
+def test_every_mirrored_offset_is_translated(steps):
     pairs, source, target = [], 0, 0
     for ahead, behind in steps:
         source, target = source + ahead, target + behind
@@ -75,7 +75,7 @@ def test_every_mirrored_offset_is_translated_to_where_it_went(steps):
         ({"other": 6}, {}, {}),
     ],
 )
-def test_a_group_is_only_ever_moved_ahead(at_source, known, expected):
+def test_group_offsets_never_move_back(at_source, known, expected):
     places = OffsetTranslation()
     places.add(Stretch(5, 10, 3))
     assert translated(at_source, known, {"p": places}) == expected

@@ -26,7 +26,7 @@ def test_host_and_port_are_read(text: str, host: str, port: int, url: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "8080", ":8080", "host:", "host:-1", "host:65536", "host:http", "host:８０"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_invalid_address_is_rejected(text: str) -> None:
     with pytest.raises(CommandError, match="is not HOST:PORT"):
         HostPort.parse(text, "--http")
 
@@ -38,17 +38,17 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         ("10.0.0.1", False), ("fe80::1", False), ("::ffff:10.0.0.1", False), ("no-such-host.invalid", False),
     ],
 )  # fmt: skip
-def test_only_what_this_machine_alone_reaches_is_loopback(host: str, is_so: bool) -> None:
+def test_only_loopback_addresses_are_loopback(host: str, is_so: bool) -> None:
     assert is_loopback(host) is is_so
 
 
-def test_port_0_becomes_the_port_that_was_found() -> None:
+def test_port_0_becomes_the_bound_port() -> None:
     bound, address = listen(HostPort("127.0.0.1", 0), "--http")
     with bound:
         assert address.port == bound.getsockname()[1] != 0
 
 
-def test_a_port_in_use_is_refused_with_what_to_do() -> None:
+def test_port_in_use_is_rejected_with_the_fix() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         with pytest.raises(CommandError, match="in use: stop the other process, or choose another port"):
             listen(HostPort("127.0.0.1", taken.getsockname()[1]), "--http")

@@ -45,7 +45,7 @@ def stdin(monkeypatch):
         yield writer
 
 
-async def test_a_parent_that_closes_stdin_and_sends_a_signal_gets_a_whole_drain(exits, stdin):
+async def test_end_of_stdin_and_a_signal_drain_once(exits, stdin):
     broker = Broker()
     serving = asyncio.create_task(run_until_stopped(broker.work, exit_with_stdin=True))
     await asyncio.sleep(0)

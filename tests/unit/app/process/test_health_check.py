@@ -65,7 +65,7 @@ def answering(answer: bytes | None, tls: ssl.SSLContext | None = None) -> Iterat
 
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A server's side, with a certificate that nobody has signed, of a name that nobody has."""
+    """The server side, with a self-signed certificate for another name."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ledger.example")])
     now = datetime.datetime.now(datetime.UTC)
@@ -82,20 +82,20 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     return context
 
 
-def test_a_broker_that_is_ready_is_asked_once():
+def test_ready_broker_gets_one_request():
     with answering(READY) as (address, asked):
         assert look(address, {}) == Health(True, f"ready: http://{address}")
     assert [request.split(b"\r\n")[0] for request in asked] == [b"GET /readyz HTTP/1.1"]
 
 
-def test_a_broker_that_is_not_ready_says_why_in_its_own_words():
+def test_unready_broker_returns_its_reason():
     with answering(DRAINING) as (address, _):
         assert look(address, {}) == Health(False, "not ready: This broker is about to stop.")
     with answering(b"HTTP/1.1 500 Oh\r\n\r\n<html>") as (address, _):
         assert look(address, {}) == Health(False, "not ready: /readyz returned 500.")
 
 
-def test_tls_is_found_out_and_asked_first_where_a_certificate_is_set(tls):
+def test_tls_is_detected_and_tried_first_with_a_certificate(tls):
     with answering(READY, tls) as (address, asked):
         assert look(address, {}) == Health(True, f"ready: https://{address}")
         assert look(f"https://{address}/", {}).is_ready
@@ -108,12 +108,12 @@ def test_tls_is_found_out_and_asked_first_where_a_certificate_is_set(tls):
         assert look(None, certificate | {"REDIS_LEDGER_HTTP": address}).sentence == f"ready: http://{address}"
 
 
-def test_what_is_no_broker_is_not_ready():
+def test_other_server_is_not_ready():
     with answering(b"-ERR unknown command\r\n") as (address, _):
         assert look(address, {}) == Health(False, f"not ready: {address} responds neither to HTTP nor to HTTPS.")
 
 
-def test_nothing_there_and_nothing_said_are_told_apart():
+def test_refused_connection_and_timeout_are_distinguished():
     with socket.create_server(("127.0.0.1", 0)) as bound:
         port = bound.getsockname()[1]
     assert f"no broker at http://127.0.0.1:{port} (Connection refused)" in look(f"127.0.0.1:{port}", {}).sentence
@@ -122,7 +122,7 @@ def test_nothing_there_and_nothing_said_are_told_apart():
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "localhost", "127.0.0.1"])
-def test_a_broker_on_every_address_is_asked_on_this_machines(host):
+def test_wildcard_address_is_checked_on_loopback(host):
     with answering(READY) as (address, _):
         port = address.rpartition(":")[2]
         assert look(f"{host}:{port}", {}).is_ready
@@ -130,13 +130,13 @@ def test_a_broker_on_every_address_is_asked_on_this_machines(host):
 
 
 @pytest.mark.parametrize("address", ["8080x", "127.0.0.1:0", "127.0.0.1", "ftp://127.0.0.1:80", "h:70000"])
-def test_an_address_without_a_port_is_told_with_what_to_write(address):
+def test_address_without_a_port_is_rejected_with_an_example(address):
     assert look(address, {}) == Health(
         False, f"{address!r} has no port: use --http 127.0.0.1:8080 with the port of serve."
     )
 
 
-def test_the_command_tells_on_stdout_or_stderr_and_by_exit_code():
+def test_health_command_has_output_and_exit_code():
     with answering(READY) as (address, _):
         ready = CliRunner().invoke(app, ["health", "--http", address])
     assert (ready.exit_code, ready.stdout, ready.stderr) == (0, f"ready: http://{address}\n", "")
@@ -146,7 +146,7 @@ def test_the_command_tells_on_stdout_or_stderr_and_by_exit_code():
     assert gone.stderr.count("\n") == 1
 
 
-def test_without_options_it_loads_nothing_that_reads_a_command_line():
+def test_health_without_options_does_not_load_the_parser():
     probe = (
         "import sys; sys.argv = ['redis-ledger', 'health']\nfrom redis_ledger.app.entry import main\n"
         "try: main()\nexcept SystemExit as ended: print(ended.code)\n"
@@ -165,7 +165,7 @@ def test_without_options_it_loads_nothing_that_reads_a_command_line():
     assert ran.stdout.splitlines() == [f"ready: http://{address}", "0", "[]"]
 
 
-def test_every_other_command_goes_the_long_way():
+def test_other_commands_use_the_parser():
     code = (
         "import sys; sys.argv = ['redis-ledger', 'health', '--help']; from redis_ledger.app.entry import main; main()"
     )

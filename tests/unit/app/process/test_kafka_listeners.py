@@ -23,7 +23,7 @@ def test_one_listener_needs_no_name() -> None:
     assert listeners("off", None) == {}
 
 
-def test_several_have_names_in_their_order_and_each_may_be_reached_elsewhere() -> None:
+def test_named_listeners_keep_their_order_and_may_be_advertised() -> None:
     found = listeners(TWO, "external://b-0.example:443")
     assert list(found.items()) == [
         ("internal", (("0.0.0.0", 9092), None)),
@@ -32,7 +32,7 @@ def test_several_have_names_in_their_order_and_each_may_be_reached_elsewhere() -
     assert [listener_text(name, each.bound) for name, each in found.items()] == TWO.split(",")
 
 
-def test_one_with_a_name_may_be_advertised_without() -> None:
+def test_single_named_listener_may_be_advertised_without_its_name() -> None:
     assert listeners("public://0.0.0.0:9092", "b-0.example:9092")["public"].advertised == ("b-0.example", 9092)
 
 
@@ -52,12 +52,12 @@ def test_one_with_a_name_may_be_advertised_without() -> None:
         ("off", "b-0.example:9092", "--kafka is off"),
     ],
 )
-def test_what_is_no_listener_is_refused(kafka: str, advertised: str | None, says: str) -> None:
+def test_invalid_listener_is_rejected(kafka: str, advertised: str | None, says: str) -> None:
     with pytest.raises(CommandError, match=says):
         listeners(kafka, advertised)
 
 
-def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
+def test_tls_applies_to_all_or_selected_listeners() -> None:
     names = ("internal", "external")
     assert list(speaking_tls(Config(), names)) == []
     assert list(speaking_tls(WITH_TLS, names)) == ["internal", "external"]
@@ -68,7 +68,7 @@ def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
         speaking_tls(Config(tls_kafka_listeners="external"), names)
 
 
-def test_what_is_refused_is_told_before_a_broker_is_loaded() -> None:
+def test_listener_errors_are_reported_before_the_broker_is_loaded() -> None:
     words = ["serve", "--http", "0.0.0.0:0", "--kafka", "off"]
     program = (
         "import sys\nfrom redis_ledger.app.cli.main import app\n"

@@ -20,14 +20,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_without_a_file_it_is_the_option_or_nothing():
+def test_redis_url_without_a_file_is_the_option_or_none():
     assert given(TYPED, {}) == TYPED
     assert given(TYPED, {URL: TYPED}) == TYPED
     assert given(None, {}) is None
     assert given("", {FILE: ""}) is None
 
 
-def test_a_file_holds_it_and_the_option_wins(file):
+def test_redis_url_option_takes_precedence_over_the_file(file):
     assert given(None, {FILE: str(file)}) == SECRET
     assert is_from_file(None, {FILE: str(file)})
     assert given(TYPED, {FILE: str(file)}) == TYPED
@@ -35,7 +35,7 @@ def test_a_file_holds_it_and_the_option_wins(file):
     assert not is_from_file(TYPED, {FILE: str(file)})
 
 
-def test_two_variables_that_may_differ_are_refused(file):
+def test_url_and_file_variables_are_mutually_exclusive(file):
     with pytest.raises(CommandError, match="are both set: unset one"):
         given(TYPED, {URL: TYPED, FILE: str(file)})
 

@@ -9,11 +9,11 @@ from redis_ledger.app.process.settings import BadSetting, config_from, misspelt,
 from redis_ledger.config import Config
 
 
-def test_without_settings_the_defaults_stand():
+def test_defaults_apply_without_settings():
     assert config_from({}) == Config()
 
 
-def test_the_environment_sets_and_an_override_wins():
+def test_override_takes_precedence_over_the_environment():
     environ = {"REDIS_LEDGER_PREFIX": "prod", "REDIS_LEDGER_BODY_BYTES_MAX": "1_000", "PREFIX": "no"}
     config = config_from(environ, {"body_bytes_max": 2_000, "num_partitions": None})
     assert (config.prefix, config.body_bytes_max, config.num_partitions) == ("prod", 2_000, 1)
@@ -38,7 +38,7 @@ def test_a_switch_is_read_in_any_usual_spelling(text, value):
         ("NUM_PARTITIONS", "5000", "num_partitions=5000 is above partitions_max=1000"),
     ],
 )
-def test_a_bad_value_is_refused_in_one_sentence(name, value, sentence):
+def test_invalid_value_is_rejected_in_one_sentence(name, value, sentence):
     with pytest.raises(BadSetting) as refused:
         config_from({f"REDIS_LEDGER_{name}": value})
     assert str(refused.value).startswith(sentence)
@@ -50,17 +50,17 @@ def test_a_home_may_be_any_path_or_uri_or_none(home):
     assert config_from({"REDIS_LEDGER_OFFLOAD_HOME": home}).offload_home == home
 
 
-def test_nothing_needs_to_be_kept_where_subscriptions_hold_records_back():
+def test_retention_may_be_zero_with_retention_acknowledged():
     config = config_from({"REDIS_LEDGER_RETENTION_MS": "0", "REDIS_LEDGER_RETENTION_ACKNOWLEDGED": "on"})
     assert (config.retention_ms, config.retention_acknowledged) == (0, True)
 
 
-def test_an_unknown_override_is_refused_with_what_was_probably_meant():
+def test_unknown_override_is_rejected_with_a_suggestion():
     with pytest.raises(BadSetting, match="body_byte_max is not a setting; did you mean body_bytes_max"):
         config_from({}, {"body_byte_max": 1})
 
 
-def test_a_misspelt_variable_is_named_but_a_foreign_one_is_not():
+def test_misspelt_variable_is_reported_but_unrelated_ones_are_not():
     environ = {"REDIS_LEDGER_BODY_BYTE_MAX": "1", "REDIS_LEDGER_SERVICE_HOST": "10.0.0.1", "REDIS_LEDGER_REDIS": "x"}
     assert misspelt(environ, "REDIS") == {"REDIS_LEDGER_BODY_BYTE_MAX": "REDIS_LEDGER_BODY_BYTES_MAX"}
 
@@ -100,7 +100,7 @@ ONE_VALUE = [
         ("delayedDeliveryMaxNumBuckets", "20", "delayed_delivery_max_num_buckets", 20),
     ],
 )
-def test_dd_63_pulsars_names_of_both_generations_stand_for_ours(alias, text, ours, value):
+def test_dd_63_pulsar_names_of_both_generations_are_aliases(alias, text, ours, value):
     assert getattr(config_from({f"REDIS_LEDGER_{alias}": text}), ours) == value
     assert getattr(config_from({f"REDIS_LEDGER_{alias.upper()}": text}), ours) == value
     assert getattr(config_from({}, {alias: text}), ours) == value
@@ -116,7 +116,7 @@ def test_dd_63_pulsars_names_of_both_generations_stand_for_ours(alias, text, our
         },
     ],
 )
-def test_dd_63_two_names_of_one_setting_with_different_values_are_refused_by_both_names(given):
+def test_dd_63_contradicting_aliases_are_rejected_with_both_names(given):
     for ask in (lambda: config_from(given), lambda: config_from({}, as_overrides(given))):
         with pytest.raises(BadSetting, match="set the same setting to different values") as refused:
             ask()
@@ -134,14 +134,14 @@ def as_overrides(environ):
 
 
 @pytest.mark.parametrize(("alias", "only", "other", "why"), ONE_VALUE)
-def test_dd_63_what_leaves_no_choice_here_takes_the_value_it_has_and_refuses_others_saying_why(alias, only, other, why):
+def test_dd_63_alias_with_a_single_value_rejects_others_with_the_reason(alias, only, other, why):
     assert config_from({f"REDIS_LEDGER_{alias}": only}) == config_from({}, {alias: only}) == Config()
     assert without_effect({f"REDIS_LEDGER_{alias}": only}) == []
     with pytest.raises(BadSetting, match=f"^REDIS_LEDGER_{alias}={other} is not supported: .*{why}.*; omit it or use"):
         config_from({f"REDIS_LEDGER_{alias}": other})
 
 
-def test_dd_63_a_name_that_means_nothing_here_is_taken_and_said_to_be_without_effect():
+def test_dd_63_unsupported_alias_is_accepted_with_a_warning():
     environ, overrides = {"REDIS_LEDGER_DELAYEDDELIVERYFIXEDDELAYDETECTIONLOOKAHEAD": "0"}, {"num_partitions": 2}
     assert config_from(environ) == Config()
     assert [each.partition(":")[0] for each in without_effect(environ, overrides)] == [
@@ -149,13 +149,13 @@ def test_dd_63_a_name_that_means_nothing_here_is_taken_and_said_to_be_without_ef
     ]
 
 
-def test_dd_63_every_alias_stands_for_a_setting_or_says_why_it_does_not():
+def test_dd_63_every_alias_has_a_setting_or_a_reason():
     known = {field.name for field in fields(Config)}
     for alias in ALIASES.values():
         assert alias.ours in known if alias.ours else alias.note
 
 
-def test_a_door_that_an_earlier_release_closed_is_not_left_open_by_a_name_that_has_gone():
+def test_former_authentication_setting_is_rejected():
     for ask in (lambda: config_from({"REDIS_LEDGER_KAFKA_SASL_ENABLED": "on"}),
                 lambda: config_from({}, {"kafka_sasl_enabled": "true"})):  # fmt: skip
         with pytest.raises(BadSetting, match=r"(?i)^\S*kafka_sasl_enabled=\w+ is not supported: auth_required "):
@@ -163,7 +163,7 @@ def test_a_door_that_an_earlier_release_closed_is_not_left_open_by_a_name_that_h
     assert config_from({"REDIS_LEDGER_KAFKA_SASL_ENABLED": "no"}) == Config()
 
 
-def test_an_alias_is_not_misspelt_but_can_be():
+def test_misspelt_alias_is_reported():
     environ = {"REDIS_LEDGER_DELAYEDDELIVERYENABLED": "1", "REDIS_LEDGER_delayedDeliveryMaxNumBucket": "1"}
     assert misspelt(environ) == {
         "REDIS_LEDGER_delayedDeliveryMaxNumBucket": "REDIS_LEDGER_delayedDeliveryMaxNumBuckets"
@@ -184,20 +184,20 @@ def test_an_alias_is_not_misspelt_but_can_be():
         ("delayed_delivery_fire_chunk", 1, 0),
     ],
 )
-def test_delayed_delivery_has_no_limit_or_none_of_it_where_that_means_something(name, taken, refused):
+def test_delayed_delivery_settings_accept_no_limit_where_valid(name, taken, refused):
     assert getattr(config_from({}, {name: taken}), name) == taken
     with pytest.raises(BadSetting, match=name):
         config_from({}, {name: refused})
 
 
 @pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])
-def test_tokens_of_an_issuer_are_not_left_out_for_want_of_its_keys_in_silence(name):
+def test_jwt_settings_are_required_together(name):
     with pytest.raises(BadSetting, match="require jwt_jwks"):
         config_from({}, {name: "https://id.example"})
 
 
 @pytest.mark.parametrize("name", ["ended_status_retention_ms", "ended_status_max_records"])
-def test_the_outcomes_of_transactions_may_be_kept_not_at_all_or_without_limit(name):
+def test_retention_of_ended_transactions_may_be_disabled_or_unlimited(name):
     """TS-06."""
     assert [getattr(config_from({}, {name: value}), name) for value in (0, -1, 5)] == [0, -1, 5]
     with pytest.raises(BadSetting, match=r"use -1 \(no limit\) or a number from 0 up"):
