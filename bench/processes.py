@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from redis_ledger.app.embedded_redis.binary import find_server
 from redis_ledger.app.embedded_redis.server import EmbeddedServer, running_pid
+from redis_ledger.store.store import Store
 
-Durability = Literal["process", "disk"]
-DURABILITIES: tuple[Durability, ...] = ("process", "disk")
+Durability = Literal["process", "disk", "replicas"]
+DURABILITIES: tuple[Durability, ...] = ("process", "disk")  # of most benches
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_S_MAX = 30.0
@@ -59,11 +62,12 @@ async def broker(
     *,
     kafka: bool = False,
     home: Path | None = None,
+    external: Server | None = None,
     ready_s_max: float = READY_S_MAX,
     options: Sequence[str] = (),
     program: str = "redis_ledger.app.cli.main",
 ) -> AsyncIterator[RunningBroker]:
-    """Starts a broker process with an embedded Redis; stops both at the end.
+    """Starts a broker process with an embedded Redis, or on an external one; stops what it started at the end.
 
     home: an existing data folder; it is kept, and its Redis keeps running if another process uses it.
     options: further arguments of `serve`.  program: the module that has `serve`.
@@ -72,6 +76,7 @@ async def broker(
         home = home or stack.enter_context(folder())
         command = ["-m", program, "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
         command += ["--kafka", "127.0.0.1:0" if kafka else "off", "--durability", durability]
+        command += [] if external is None else ["--redis", external.url]
         command += ["--log-level", "warning", "--exit-with-stdin", *options]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
@@ -85,7 +90,7 @@ async def broker(
                 raise BenchFailed("The broker did not start; its message is above.")
             addresses = dict(word.partition("=")[::2] for word in line.split()[1:])
             host, _, port = addresses["http"].rpartition("//")[2].rpartition(":")
-            redis_pid = running_pid(home / "data")
+            redis_pid = running_pid(home / "data") if external is None else external.redis_pid
             if redis_pid is None:
                 raise BenchFailed("The embedded Redis is not running.")
             kafka_port = int(addresses["kafka"].rpartition(":")[2]) if kafka else 0
@@ -97,6 +102,7 @@ async def broker(
 @contextlib.asynccontextmanager
 async def redis(durability: Durability) -> AsyncIterator[Server]:
     """Starts an embedded Redis alone, for benches inside this process."""
+    assert durability != "replicas", "the embedded server has none"
     with folder() as home:
         held = await asyncio.to_thread(EmbeddedServer.attach, home / "data", durability, _environ())
         try:
@@ -105,6 +111,47 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
             yield Server(held.url, pid, home)
         finally:
             await asyncio.to_thread(held.release)
+
+
+@contextlib.asynccontextmanager
+async def replicated(replicas: int) -> AsyncIterator[Server]:
+    """A primary and its replicas, with the settings of durability `process`; the pid is the primary's."""
+    program = str(find_server(_environ()).path)
+    with contextlib.ExitStack() as stack:
+        homes = [stack.enter_context(folder()) for _ in range(replicas + 1)]
+        running: list[asyncio.subprocess.Process] = []
+        try:
+            ports = [free_port() for _ in homes]
+            for port, home in zip(ports, homes, strict=True):
+                arguments = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(home), "--save", ""]
+                arguments += ["--appendonly", "yes", "--appendfsync", "no", "--repl-diskless-sync-delay", "0"]
+                if port != ports[0]:
+                    arguments += ["--replicaof", "127.0.0.1", str(ports[0])]
+                quiet = asyncio.subprocess.DEVNULL
+                running.append(await asyncio.create_subprocess_exec(program, *arguments, stdout=quiet, stderr=quiet))
+            await _in_step(f"redis://127.0.0.1:{ports[0]}", replicas)
+            yield Server(f"redis://127.0.0.1:{ports[0]}", running[0].pid, homes[0])
+        finally:
+            for process in reversed(running):
+                await _end(process)
+
+
+async def _in_step(url: str, replicas: int) -> None:
+    async with asyncio.timeout(READY_S_MAX):
+        store = await Store.open(url)
+        try:
+            while (await store.command("WAIT", replicas, 100)) < replicas:
+                await store.command("SET", "in step", "", key=b"in step")
+            await store.command("DEL", "in step", key=b"in step")
+        finally:
+            await store.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -14,6 +14,7 @@ from redis_ledger.app.cli import serve_options
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.offload_home import opened
 from redis_ledger.errors import LedgerError
+from redis_ledger.store.suitability import Durability
 from redis_ledger.telemetry import logs
 
 
@@ -71,7 +72,7 @@ def _run(
     kafka_advertised: str | None,
     redis: str | None,
     brokers: int,
-    durability: Literal["process", "disk", "lossy"],
+    durability: Durability,
     settings: list[str],
     exit_with_stdin: bool,
     allow_anonymous: bool,
@@ -81,6 +82,7 @@ def _run(
     from redis_ledger.app.process import settings as environment
     from redis_ledger.app.process.addresses import HostPort, check_not_open
     from redis_ledger.app.process.kafka_listeners import listeners
+    from redis_ledger.app.process.redis_check import at_level
 
     address = HostPort.parse(http, "--http")
     kafka_addresses = listeners(kafka, kafka_advertised)
@@ -91,7 +93,7 @@ def _run(
     reached = None
     if http_advertised is not None:
         reached = HostPort.parse(http_advertised, "--http-advertised").check_reachable("--http-advertised")
-    config = environment.config_from(os.environ, serve_options.overrides(settings))
+    config = at_level(environment.config_from(os.environ, serve_options.overrides(settings)), durability)
     if not config.auth_required and not allow_anonymous:
         check_not_open(address, "--http")
         for each in kafka_addresses.values():

@@ -41,11 +41,12 @@ Redis = Annotated[
     ),
 ]
 Durability = Annotated[
-    Literal["process", "disk", "lossy"],
+    Literal["process", "disk", "replicas", "lossy"],
     typer.Option(
         envvar="REDIS_LEDGER_DURABILITY",
         help="What acknowledged writes survive. disk: a power failure (fsync before the response); process: the crash "
-        "of any process; lossy: Redis may lose acknowledged writes.",
+        "of any process; replicas: the loss of a Redis server (min_insync_replicas copies before the response); lossy: "
+        "Redis may lose acknowledged writes.",
     ),
 ]
 OffloadHome = Annotated[

@@ -77,7 +77,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
 }
 ANY_ERRORS = (
     errors.InvalidRequest, errors.StoreUnavailable, errors.RedisUnfit, errors.TooFewReplicas, errors.StoreTimeout,
-    errors.Draining, errors.ClientMemoryFull, LedgerError,
+    errors.NotReplicated, errors.Draining, errors.ClientMemoryFull, LedgerError,
 )  # fmt: skip
 BODY_ERRORS = (errors.InvalidJson, errors.RequestTooLarge, errors.StorageFull)
 KEY_ERRORS = (errors.RequestInProgress, errors.IdempotencyKeyReused)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from redis_ledger.app.embedded_redis.data_dir import remember_cluster
-from redis_ledger.app.embedded_redis.server import Durability, EmbeddedServer
+from redis_ledger.app.embedded_redis.server import EmbeddedServer
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import Limits
 from redis_ledger.app.http.server import HttpServer
@@ -29,7 +29,7 @@ from redis_ledger.app.process import malloc, redis_url
 from redis_ledger.app.process.addresses import HostPort, default_advertised, listen, without_secrets
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.kafka_listeners import KafkaAddress, listener_text, speaking_tls
-from redis_ledger.app.process.redis_check import checked
+from redis_ledger.app.process.redis_check import EMBEDDED_HAS_NO_REPLICA, checked, copies_required
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
@@ -38,6 +38,7 @@ from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.server import KafkaServer
 from redis_ledger.store.checks import Report, UnsuitableRedis
 from redis_ledger.store.store import Store
+from redis_ledger.store.suitability import Durability
 from redis_ledger.telemetry import logs, tracing
 
 DRAIN_S_MAX = 20
@@ -92,6 +93,8 @@ async def attach(
     """The embedded server, watched and released by the stack; None with an external Redis."""
     if options.redis_url is not None:
         return None
+    if options.durability == "replicas":
+        raise CommandError(EMBEDDED_HAS_NO_REPLICA)
     joining = asyncio.create_task(
         asyncio.to_thread(EmbeddedServer.attach, options.data_dir, options.durability, environ)
     )
@@ -110,11 +113,12 @@ async def attach(
 async def _checked(store: Store, options: Options, embedded: EmbeddedServer | None) -> Report:
     """Raises UnsuitableRedis, CommandError."""
     data_dir = None if embedded is None else embedded.data_dir
-    report = await checked(store, options.durability, data_dir)
+    copies = copies_required(options.config, options.durability)
+    report = await checked(store, options.durability, data_dir, copies)
     if embedded is None and not store.admission.cluster_id:
         # Gives a running broker time to detect that this Redis was emptied.
         await asyncio.sleep(CLAIM_S)
-        report = await checked(store, options.durability, data_dir)
+        report = await checked(store, options.durability, data_dir, copies)
     return report
 
 
@@ -140,7 +144,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         assert url is not None
         store = await redis_url.opened(
             url, prefix=options.config.prefix, timeout_ms=options.config.redis_timeout_ms,
-            retry_ms=options.config.redis_retry_ms,
+            retry_ms=options.config.redis_retry_ms, copies=copies_required(options.config, options.durability),
         )  # fmt: skip
         stack.push_async_callback(store.close)
         try:
@@ -168,6 +172,8 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
                     f"The data directory cannot be written ({error.strerror}): free space there."
                 ) from error
         broker.readiness["durability"] = report.durability
+        if options.durability == "replicas":
+            broker.readiness["min_insync_replicas"] = options.config.min_insync_replicas
         if tls is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
             stack.push_async_callback(_cancel, asyncio.create_task(tls.watch(), name="certificate watcher"))

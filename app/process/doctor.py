@@ -28,17 +28,18 @@ import httpx
 from redis_ledger.app.embedded_redis.binary import find_server, version_text
 from redis_ledger.app.embedded_redis.data_dir import CLUSTER_ID, living_brokers
 from redis_ledger.app.embedded_redis.data_disk import PROBE_BYTES
-from redis_ledger.app.embedded_redis.server import Durability, configured_durability, running_pid
+from redis_ledger.app.embedded_redis.server import configured_durability, running_pid
 from redis_ledger.app.process import offload_home, redis_url, settings
 from redis_ledger.app.process.addresses import HostPort, check_not_open, listen
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.kafka_listeners import listeners
-from redis_ledger.app.process.redis_check import checked
+from redis_ledger.app.process.redis_check import EMBEDDED_HAS_NO_REPLICA, at_level, checked, copies_required
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.config import Config
 from redis_ledger.store.checks import UnsuitableRedis
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.store.suitability import Durability
 
 Level = Literal["fine", "warning", "problem"]
 FREE_BYTES_MIN = 1 << 30
@@ -86,7 +87,7 @@ class Setup:
     @cached_property
     def config(self) -> Config:
         """Raises BadSetting."""
-        return settings.config_from(self.environ, self.overrides)
+        return at_level(settings.config_from(self.environ, self.overrides), self.durability)
 
 
 async def examine(setup: Setup) -> AsyncIterator[Finding]:
@@ -218,6 +219,9 @@ def _binary(environ: Mapping[str, str]) -> Finding:
 async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Brokers) -> AsyncIterator[Finding]:
     durability, path = setup.durability, None
     if url is None:
+        if durability == "replicas":
+            yield _problem("durability", CommandError(EMBEDDED_HAS_NO_REPLICA))
+            return
         if running is None:
             yield Finding("redis", "fine", "the embedded server is not running; serve starts it")
             return
@@ -237,12 +241,14 @@ async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Br
     except settings.BadSetting:  # already reported
         return
     try:
-        store = await redis_url.opened(url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000)
+        store = await redis_url.opened(
+            url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000, copies=copies_required(setup.config, durability)
+        )
     except CommandError as refusal:
         yield _problem("redis", refusal, ". ")
         return
     try:
-        report = await checked(store, durability, path)
+        report = await checked(store, durability, path, copies_required(setup.config, durability))
         brokers.learn(await _registered(store))
     except CommandError as refusal:
         yield _problem("redis", refusal)

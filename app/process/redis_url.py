@@ -15,6 +15,7 @@ from pathlib import Path
 
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 
@@ -44,10 +45,14 @@ def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
     return bool(environ.get(FILE)) and not option
 
 
-async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> Store:
+async def opened(
+    url: str, *, prefix: str, timeout_ms: int, retry_ms: int, copies: CopiesRequired | None = None
+) -> Store:
     """Opens a store; logs the reason while it waits for Redis.  Raises CommandError if Redis cannot be used."""
     try:
-        return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, on_wait=_log.warning)
+        return await Store.open(
+            url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, copies=copies, on_wait=_log.warning
+        )
     except ValueError as error:
         raise CommandError(f"--redis cannot be used: {error} Correct --redis or {URL}.") from error
     except StoreUnavailable as error:

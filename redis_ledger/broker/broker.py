@@ -68,7 +68,7 @@ from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.errors import RedisUnfit, StoreUnavailable, TransactionError
+from redis_ledger.errors import StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
@@ -275,9 +275,10 @@ class Broker:
             return False
 
     async def ready(self) -> dict[str, Any]:
-        """The fields of /readyz.  Raises StoreUnavailable if Redis does not answer, RedisUnfit if it refuses writes."""
+        """The fields of /readyz.  Raises StoreUnavailable if Redis does not answer, RedisUnfit or
+        TooFewReplicas if it refuses writes."""
         if refusal := self.store.admission.refusal():
-            raise RedisUnfit(refusal.detail, broker=self.name)
+            raise type(refusal)(refusal.detail, broker=self.name)
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")

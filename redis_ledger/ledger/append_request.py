@@ -73,6 +73,7 @@ class QueuedAppend(NamedTuple):
     verified   the coordinator has confirmed that the transaction is open and has this partition
     deadline   when the request is no longer sent again, s
     in_doubt   it was sent before and its reply was lost: only a script can tell whether it was written
+    awaits_replicas  at durability `replicas` it is answered when enough replicas have it
     """
 
     request: AppendRequest
@@ -81,6 +82,7 @@ class QueuedAppend(NamedTuple):
     future: Any  # asyncio.Future[Accepted]
     deadline: float
     in_doubt: bool = False
+    awaits_replicas: bool = True
 
 
 def append_request(data: bytes | memoryview, header: BatchHeader, owner: str = "") -> AppendRequest:

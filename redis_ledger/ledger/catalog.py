@@ -222,7 +222,9 @@ class Catalog:
         """Drops the cached topic and its partitions; the next use reads them again."""
         self._topics.pop(topic, None)
         for key in [key for key in self._partitions if key[0] == topic]:
-            self._partitions.pop(key).tail.clear()
+            partition = self._partitions.pop(key)
+            partition.tail.clear()
+            self._store.require_copies(partition.keys.state, 0)
 
     async def refresh(self) -> None:
         """Drops cached entries that other brokers have changed, and completes unfinished changes.
@@ -331,6 +333,7 @@ class Catalog:
                 partition = self._partitions.get((entry.name, number))
                 if partition is not None:
                     partition.configure(config, delays_by_headers=entry.delays_by_headers)
+                    self._store.require_copies(partition.keys.state, config.min_insync_replicas)
         self._topics[entry.name] = entry
         self._names[entry.id] = entry.name
         return entry
@@ -345,6 +348,7 @@ class Catalog:
         if partition is None or partition.topic_id != entry.id:  # else another call opened it: all share one queue
             partition = self._new_partition(entry, number, metrics.topics.of(entry.name))
             self._partitions[entry.name, number] = partition
+            self._store.require_copies(partition.keys.state, partition.config.min_insync_replicas)
         return partition
 
     async def _load(self, topic: str) -> TopicEntry | None:

@@ -105,6 +105,7 @@ class Partition:
         self.traffic = traffic or TopicTraffic()
         self._set_active_ledger(1)
         self._delay_ledger = -1
+        self._has_hasty = False  # set by the first append that does not await replicas
         self._schedules = False  # set by the first scheduled batch: without one, a call needs no division
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -135,7 +136,7 @@ class Partition:
     # -- append ------------------------------------------------------------------------------------------------------
 
     def append(
-        self, request: AppendRequest, txn: TxnId | None = None, *, verified: bool = True
+        self, request: AppendRequest, txn: TxnId | None = None, *, verified: bool = True, awaits_replicas: bool = True
     ) -> asyncio.Future[Accepted]:
         """Queues a batch.  Returns a future of its offset.
 
@@ -147,12 +148,12 @@ class Partition:
         lost, and the batch has no sequence or sending it again failed).  A batch behind one that failed with an
         Unavailable fails with the same error.
         """
-        if request.split is not None:
-            self._schedules = True
+        self._schedules |= request.split is not None
+        self._has_hasty |= not awaits_replicas
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
         size = len(request.payload) if request.split is None else request.size
-        self._group.add(QueuedAppend(request, txn, verified, future, deadline), size)
+        self._group.add(QueuedAppend(request, txn, verified, future, deadline, False, awaits_replicas), size)
         return future
 
     def refused(self, request: AppendRequest, error: BaseException) -> BaseException:
@@ -164,12 +165,11 @@ class Partition:
         return self._group.is_idle
 
     def _send(self, items: list[QueuedAppend]) -> asyncio.Future[Any]:
-        if not self._schedules:
-            return self._store.multi(self.keys.state, self._append_calls(items))
-        commands: list[Any] = []
-        for is_split, some in stretches(items):
+        waits = not self._has_hasty or any(item.awaits_replicas for item in items)
+        commands: list[Any] = [] if self._schedules else self._append_calls(items)
+        for is_split, some in stretches(items) if self._schedules else ():
             commands += self._schedule_calls(some) if is_split else self._append_calls(some)
-        return self._store.multi(self.keys.state, commands)
+        return self._store.multi(self.keys.state, commands, awaits_replicas=waits)
 
     def _schedule_calls(self, items: list[QueuedAppend]) -> list[Any]:
         data, delay_data = self._data_key, self.keys.data(self._delay_ledger)

@@ -6,8 +6,8 @@ delayed_delivery has three values: 1 turns delayed delivery on for every protoco
 deliver-after of Kafka records; 0 turns it off; unset ignores the headers and uses the broker's delayed_delivery_enabled
 for the rest.
 
-Two settings are stored and shown without effect, because Kafka tools set them on topics.  Redis replicates, so there
-are no in-sync replicas to count; batches are stored as they were sent, so nothing is compressed again.
+min_insync_replicas has an effect at durability `replicas`, if it is above the broker's.  compression_type is stored and
+shown without effect, because Kafka tools set it on topics: batches are stored as they were sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redis_ledger.errors import InvalidRequest
 
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
 DELAYED, COMPRESSION = "delayed_delivery", "compression_type"
-WITHOUT_EFFECT = frozenset(("min_insync_replicas", COMPRESSION))
+WITHOUT_EFFECT = frozenset((COMPRESSION,))
 SWITCHES = frozenset(("retention_acknowledged", DELAYED))
 # Kafka's names, by the number of the codec in a record batch; -1 is what the producer chose.
 CODECS = {"producer": -1, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -39,8 +39,8 @@ SETTINGS = {  # name: minimum, maximum
     "min_insync_replicas": (1, INT32_MAX),
     COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
 }
-# Settings without a default.
-UNSET = WITHOUT_EFFECT | {DELAYED}
+# Settings that a topic has only if it was given them.
+UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas"}
 
 
 def check(settings: Mapping[str, int]) -> None:

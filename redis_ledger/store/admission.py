@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from hiredis import ReplyError
 
-from redis_ledger.errors import LedgerError, RedisUnfit
+from redis_ledger.errors import LedgerError, RedisUnfit, TooFewReplicas
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.inspection import Probe
 from redis_ledger.store.keys import CatalogKeys, witness
@@ -126,12 +126,13 @@ class Admission:
         """Of every primary, by address."""
         return [(link.name, self._standings.get(link, FIT)) for link in self._topology.links()]
 
-    def refusal(self) -> RedisUnfit | None:
+    def refusal(self) -> RedisUnfit | TooFewReplicas | None:
         """Why writes are refused, the worst first; None when all is well."""
         bad = [standing for _, standing in self.standings() if not standing.is_fit]
         bad.sort(key=lambda standing: standing.is_readable)
-        sentence = bad[0].sentence if bad else self._outside
-        return RedisUnfit(sentence) if sentence else None
+        if bad:
+            return bad[0].error
+        return RedisUnfit(self._outside) if self._outside else None
 
     def fullness(self) -> float:
         """The share of its maxmemory that the fullest primary used when it was last looked at; 0 without a limit."""
@@ -265,8 +266,9 @@ class Admission:
         )  # fmt: skip
         for link in self._topology.links():
             standing = self._standings.get(link, FIT)
-            sentence = (standing.sentence or self._outside) if self._is_enforced else ""
-            link.bar(RedisUnfit(sentence) if sentence else None, is_readable=standing.is_readable)
+            outside = RedisUnfit(self._outside) if self._outside else None
+            error = outside if standing.is_fit else standing.error
+            link.bar(error if self._is_enforced else None, is_readable=standing.is_readable)
 
     def _owns(self, link: Node, key: bytes) -> bool:
         return self._topology.owner(self._topology.slot(key)) is link

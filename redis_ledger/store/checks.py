@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from hiredis import ReplyError
 
 from redis_ledger.errors import LedgerError, StorageFull
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node_status import START_OVER, ExpectedNode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.server_info import NodeInfo
@@ -47,17 +48,22 @@ class Report:
     warnings: list[Problem] = field(default_factory=list)
 
 
-async def check(store: Store, durability: Durability = "process", start_over: str = START_OVER) -> Report:
+async def check(
+    store: Store,
+    durability: Durability = "process",
+    start_over: str = START_OVER,
+    copies: CopiesRequired | None = None,
+) -> Report:
     """Holds the store to this durability from now on.  Raises UnsuitableRedis.
 
     Writes and deletes one key under the store's prefix, per cluster not per node.
-    start_over: how an operator gives up acknowledged records, for the message
+    start_over: how an operator gives up acknowledged records, for the message; copies: required at level `replicas`
     """
     if durability not in get_args(Durability):
         raise ValueError(f"{durability!r} is not a durability level; use {', '.join(get_args(Durability))}.")
     store.admission.promised = ExpectedNode(start_over=start_over)
     nodes = await store.node_info()
-    found = [each for node in nodes for each in problems(node, durability)]
+    found = [each for node in nodes for each in problems(node, durability, copies=copies)]
     bad = [each for each in found if each.level == "problem"]
     bad += [
         Problem("problem", f"Redis at {node.address} is a node of a Redis Cluster", "Use a redis+cluster:// URL.")
@@ -73,7 +79,7 @@ async def check(store: Store, durability: Durability = "process", start_over: st
         bad += await _scripts(store)
     if bad:
         raise UnsuitableRedis(bad)
-    store.admission.promised = ExpectedNode(durability, start_over)
+    store.admission.promised = ExpectedNode(durability, start_over, copies)
     return Report(nodes, durability if all(is_known(node, durability) for node in nodes) else "unknown", found)
 
 

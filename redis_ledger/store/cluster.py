@@ -21,9 +21,9 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import RedisCall, ask_once
 from redis_ledger.store.connection_errors import Unreachable, explain
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.keys import replication_marker
 from redis_ledger.store.node import Node
-from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.topology import OnWait, Topology, Waiting, gate_of
 from redis_ledger.store.watch import Watch

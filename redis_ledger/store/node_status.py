@@ -4,6 +4,7 @@
     another cluster id is stored                     FOREIGN    no writes, no reads
     another running broker has another cluster id    CLAIMED    no writes, no reads
     it refuses writes itself (MISCONF)               DISK       no writes
+    too few replicas in sync, at level `replicas`    REPLICAS   no writes, no reads: nothing could be confirmed
     weaker than promised, or evicts keys             WEAKER     no writes
 
 A node that lost its data must not be written to: offsets, transaction ids and topics would be allocated twice.
@@ -18,8 +19,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from redis_ledger.errors import RedisUnfit, TooFewReplicas
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.server_info import NodeInfo
-from redis_ledger.store.suitability import Durability, problems
+from redis_ledger.store.suitability import ATTACH, Durability, problems, too_few_replicas
 
 
 class NodeState(Enum):
@@ -28,6 +30,7 @@ class NodeState(Enum):
     FOREIGN = "foreign"
     CLAIMED = "claimed"
     DISK = "disk"
+    REPLICAS = "replicas"
     WEAKER = "weaker"
 
 
@@ -35,10 +38,12 @@ START_OVER = "stop all brokers and start them again"
 
 
 class ExpectedNode(NamedTuple):
-    """durability: None: nothing was promised.  start_over: how an operator gives up acknowledged records."""
+    """durability: None: nothing was promised.  start_over: how an operator gives up acknowledged records.
+    copies: required at level `replicas`."""
 
     durability: Durability | None = None
     start_over: str = START_OVER
+    copies: CopiesRequired | None = None
 
 
 class KnownNode(NamedTuple):
@@ -61,6 +66,11 @@ class ObservedNode(NamedTuple):
 class NodeStatus(NamedTuple):
     state: NodeState
     sentence: str = ""
+
+    @property
+    def error(self) -> RedisUnfit | TooFewReplicas:
+        """What a refused call fails with."""
+        return TooFewReplicas(self.sentence) if self.state is NodeState.REPLICAS else RedisUnfit(self.sentence)
 
     @property
     def is_fit(self) -> bool:
@@ -98,6 +108,10 @@ def node_status(promised: ExpectedNode, known: KnownNode, seen: ObservedNode) ->
     if seen.misconf:
         return NodeStatus(NodeState.DISK, refused_by_redis(seen.node.address, seen.misconf).detail)
     if promised.durability is not None:
+        in_sync = None if promised.copies is None else seen.node.replication.in_sync(promised.copies.lag_s_max)
+        if promised.copies is not None and in_sync is not None and in_sync < promised.copies.min_insync:
+            why = too_few_replicas(seen.node.address, in_sync, promised.copies)
+            return NodeStatus(NodeState.REPLICAS, f"{why}: requests are refused. {ATTACH}")
         restarted = has_restarted(known.node, seen.node) and bool(known.node and known.node.appendonly)
         found = [each for each in problems(seen.node, promised.durability, restarted=restarted)
                  if each.level == "problem"]  # fmt: skip

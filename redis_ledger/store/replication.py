@@ -26,6 +26,7 @@ from redis_ledger.errors import NotReplicated, StoreTimeout, TooFewReplicas
 from redis_ledger.store.address import Address
 from redis_ledger.store.commands import ADMINISTRATION, first_word
 from redis_ledger.store.connection import Connection, RedisCall, ask, dial, fail_all, handshake, settle
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.replication_info import Outcome, ReplicationInfo, Round, is_connection_error, judge
 from redis_ledger.telemetry import metrics
 
@@ -37,20 +38,6 @@ BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 MARKER = b"#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], '')"
 _log = logging.getLogger("redis_ledger.store")
 _observe = metrics.redis_replication_wait.of().observe
-
-
-class CopiesRequired(NamedTuple):
-    """min_insync: copies of what a call did, the primary's included, before it is answered.
-    timeout_ms: how long a reply waits for them."""
-
-    min_insync: int
-    timeout_ms: int
-
-    @property
-    def lag_s_max(self) -> float:
-        """A replica that has not acknowledged for longer cannot confirm a call in time.  Replicas acknowledge once a
-        second, and lags are whole seconds."""
-        return max(2.0, self.timeout_ms / 1000)
 
 
 class HeldReply(NamedTuple):

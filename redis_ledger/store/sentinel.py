@@ -11,8 +11,8 @@ from __future__ import annotations
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import ask_once
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node import Node
-from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.topology import Standalone
 from redis_ledger.store.watch import Watch
 

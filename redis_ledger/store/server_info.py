@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from redis_ledger.store.replication_info import UNKNOWN, ReplicationInfo, replication_of
+
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
@@ -37,6 +39,7 @@ class NodeInfo:
     follows: str | None = None
     min_replicas_to_write: int | None = None
     is_cluster_node: bool = False
+    replication: ReplicationInfo = UNKNOWN
 
 
 CONFIG_NAMES = (b"maxmemory-policy", b"appendonly", b"appendfsync", b"maxmemory", b"min-replicas-to-write")
@@ -71,6 +74,7 @@ def read_node(address: str, replies: Sequence[Any]) -> NodeInfo:
         follows=f"{facts['master_host']}:{facts.get('master_port', '?')}" if "master_host" in facts else None,
         min_replicas_to_write=_number(config[b"min-replicas-to-write"]),
         is_cluster_node=facts.get("cluster_enabled") == "1",
+        replication=replication_of(facts),
     )
 
 

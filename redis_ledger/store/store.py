@@ -19,10 +19,10 @@ from hiredis import ReplyError
 from redis_ledger.store.address import Target, parse_url
 from redis_ledger.store.cluster import Cluster
 from redis_ledger.store.connection import ALONE, Arg, Frame, RedisCall, concat, pack, pack_small
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
-from redis_ledger.store.replication import CopiesRequired
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.sentinel import Sentinel
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node

@@ -3,7 +3,8 @@
     too old, a replica, evicts keys                  a problem at every level
     append-only file off, or fsynced too rarely      a problem, unless the level is `lossy`
     cannot write to its disk (MISCONF)               a problem
-    settings not readable, no replicas, ...          a warning
+    too few replicas in sync, at level `replicas`    a problem
+    settings not readable, spare replicas, ...       a warning
 
 Every problem has an observation and a remedy.  The advice survives a restart of Redis, and it never replaces an
 append-only file that may hold the data.  `serve`, `doctor` and every new connection use this table.
@@ -18,10 +19,13 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.server_info import NodeInfo
 
 Durability = Literal["process", "disk", "replicas", "lossy"]
 VERSION_MIN = (7, 0)
+LOSSY_MIGRATION = ((9, 0, 5), (9, 1, 1))  # valkey#4545
+ATTACH = "Attach replicas, look why they are gone or lag, or lower min_insync_replicas."
 MEMORY_SHARE_MAX = 0.8
 # What each level accepts as appendfsync; the first one is what the advice names.
 APPENDFSYNC: dict[Durability, tuple[str, ...]] = {
@@ -43,12 +47,17 @@ class Problem(NamedTuple):
         return f"{self.seen}. {self.cure}"
 
 
-def problems(node: NodeInfo, durability: Durability, *, restarted: bool = False) -> list[Problem]:
+def problems(
+    node: NodeInfo, durability: Durability, *, copies: CopiesRequired | None = None, restarted: bool = False
+) -> list[Problem]:
     """Returns the problems, the worst first.
 
+    copies     required at level `replicas`
     restarted  the server had its append-only file on at an earlier check, and has restarted since
     """
     found = [*_refusals(node, durability, restarted), *_warnings(node, durability)]
+    if copies is not None:
+        found += _replication(node, copies)
     return sorted(found, key=lambda each: each.level)
 
 
@@ -98,11 +107,40 @@ def _warnings(node: NodeInfo, durability: Durability) -> Iterator[Problem]:
     if most and used > MEMORY_SHARE_MAX * most:
         seen = f"{at} uses {used >> 20} of {most >> 20} MiB"
         yield Problem("warning", seen, "Raise maxmemory, or shorten retention: a full Redis refuses writes.")
-    if durability == "replicas" and node.replicas == 0:
-        yield Problem("warning", f"{at} has no replica connected now", "Attach a replica, or look why it is gone.")
     if node.replicas and node.min_replicas_to_write == 0:
         seen = f"{at} has replicas and min-replicas-to-write 0: a primary that is cut off still acknowledges writes"
         yield Problem("warning", seen, _set(node, "min-replicas-to-write", "1"))
+    own = re.match(r"(\d+)\.(\d+)\.(\d+)", node.product_version or "")
+    version = () if own is None else tuple(map(int, own.groups()))
+    if node.product == "valkey" and node.is_cluster_node and LOSSY_MIGRATION[0] <= version <= LOSSY_MIGRATION[1]:
+        seen = f"{at} is Valkey {node.product_version}, whose atomic slot migration may lose writes to the slots"
+        yield Problem("warning", seen, "Use a later version, or do not move slots while brokers run.")
+
+
+def _replication(node: NodeInfo, copies: CopiesRequired) -> Iterator[Problem]:
+    """What level `replicas` needs of a primary."""
+    at, needed = f"Redis at {node.address}", copies.min_insync - 1
+    in_sync = node.replication.in_sync(copies.lag_s_max)
+    if in_sync is not None and in_sync < copies.min_insync:
+        yield Problem("problem", too_few_replicas(node.address, in_sync, copies), ATTACH)
+    if (node.replicas or 0) > needed:
+        seen = (
+            f"{at} has {node.replicas} replicas, and answers wait for {needed} of them: a failover may elect one that "
+            "lacks acknowledged writes"
+        )
+        cure = (
+            f"Set min_insync_replicas to {(node.replicas or 0) + 1}, or keep the other replicas from being elected "
+            "(replica-priority 0; in a Redis Cluster cluster-replica-no-failover yes)."
+        )
+        yield Problem("warning", seen, cure)
+
+
+def too_few_replicas(address: str, in_sync: int, copies: CopiesRequired) -> str:
+    """in_sync: copies, the primary's included."""
+    return (
+        f"Redis at {address} has {in_sync - 1} of the {copies.min_insync - 1} in-sync replicas that durability "
+        f"replicas requires (min_insync_replicas {copies.min_insync})"
+    )
 
 
 def _set(node: NodeInfo, name: str, value: str) -> str:

@@ -20,11 +20,12 @@ from redis_ledger.errors import StorageFull, StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Connection, RedisCall
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
 from redis_ledger.store.keys import replication_marker
 from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import refused_by_redis
-from redis_ledger.store.replication import CopiesRequired, ReplicationBarrier
+from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo
 from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.watch import Watch

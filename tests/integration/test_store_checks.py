@@ -9,8 +9,9 @@ import pytest
 
 from redis_ledger.app.embedded_redis.binary import bundled_server
 from redis_ledger.store.checks import Report, UnsuitableRedis, check
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Script, Store
-from tests.support.redis_servers import redis_server
+from tests.support.redis_servers import redis_server, replicated
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
 
@@ -60,7 +61,6 @@ async def test_an_unfit_redis_is_refused_with_its_reason_and_the_cure(conf, dura
         ({}, "lossy"),
         ({"appendonly": "yes", "appendfsync": "no"}, "process"),
         (DURABLE, "process"),
-        (DURABLE, "replicas"),
     ],
 )
 async def test_a_level_that_the_settings_keep_is_accepted(conf, durability):
@@ -68,9 +68,21 @@ async def test_a_level_that_the_settings_keep_is_accepted(conf, durability):
         assert (await check(store, durability)).durability == durability
 
 
-async def test_the_level_replicas_warns_when_there_is_none():
+async def test_the_level_replicas_refuses_a_primary_without_enough_of_them():
     async with store_on(**DURABLE) as store:
-        assert "no replica connected" in (await check(store, "replicas")).warnings[0].seen
+        with pytest.raises(UnsuitableRedis, match="has 0 of the 1 in-sync replicas"):
+            await check(store, "replicas", copies=CopiesRequired(2, 1_000))
+
+
+async def test_the_level_replicas_is_accepted_with_enough_of_them_and_warns_of_those_it_does_not_wait_for():
+    with replicated(2, min_replicas_to_write="1") as (primary, *_):
+        for min_insync, warned in ((3, []), (2, ["has 2 replicas, and answers wait for 1 of them"])):
+            copies = CopiesRequired(min_insync, 1_000)
+            store = await Store.open(primary.url, copies=copies)
+            report = await check(store, "replicas", copies=copies)
+            assert report.durability == "replicas"
+            assert all(part in each.seen for part, each in zip(warned, report.warnings, strict=True))
+            await store.close()
 
 
 async def test_settings_that_may_not_be_read_are_warned_of_and_reported_unknown():

@@ -11,10 +11,12 @@ import pytest
 
 from redis_ledger.errors import NotReplicated, OutcomeUnknown, StoreTimeout, TooFewReplicas
 from redis_ledger.store.connection import RedisCall
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node import Node
-from redis_ledger.store.replication import HELD_BYTES_MAX, CopiesRequired
+from redis_ledger.store.replication import HELD_BYTES_MAX
 from redis_ledger.store.store import Script, Store
 from tests.support.redis_servers import Server, redis_cluster, redis_server, replicated, wait_in_step
+from tests.support.sentinels import naming
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 TIMEOUT_MS = 400
@@ -171,7 +173,7 @@ async def test_a_held_call_is_repeated_at_the_new_primary_if_that_is_safe(server
     key = key_of(prefix)
     primary, heir, follower = servers
     named = [primary.port]
-    async with sentinel(named) as url, store_on(url, prefix, min_insync=3, timeout_ms=8_000) as store:
+    async with naming(named) as url, store_on(url, prefix, min_insync=3, timeout_ms=8_000) as store:
         await store.command(b"SET", key, 0, key=key)
         # Given calls that the primary carried out and one replica does not confirm
         follower.freeze()
@@ -305,22 +307,6 @@ async def test_other_levels_have_no_barrier_and_calls_stay_plain(servers, prefix
     assert all(call.plain for call in sent)
     assert [node.barrier for node in store.topology.links()] == [None]
     await store.close()
-
-
-@contextlib.asynccontextmanager
-async def sentinel(named: list[int]) -> AsyncIterator[str]:
-    """The URL of a sentinel that names the port in `named`."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1_000)
-        port = str(named[0])
-        writer.write(f"*2\r\n$9\r\n127.0.0.1\r\n${len(port)}\r\n{port}\r\n".encode())
-        await reader.read()
-        writer.close()
-
-    watcher = await asyncio.start_server(answer, "127.0.0.1", 0)
-    yield f"redis+sentinel://127.0.0.1:{watcher.sockets[0].getsockname()[1]}/mine"
-    watcher.close()
 
 
 @contextlib.contextmanager

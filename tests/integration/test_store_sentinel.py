@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Script, Store
 from tests.support.redis_servers import Server, free_port, redis_server
-from tests.support.sentinels import sentinel
+from tests.support.sentinels import naming, sentinel
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
@@ -28,22 +29,13 @@ async def test_the_primary_is_found_through_the_first_sentinel_that_answers(redi
 
 
 async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_names(prefix):
-    named: list[int] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A sentinel that says what the test wants, at the moment the test wants: a real one needs ten seconds."""
-        await reader.read(1_000)
-        port = str(named[0])
-        writer.write(f"*2\r\n$9\r\n127.0.0.1\r\n${len(port)}\r\n{port}\r\n".encode())
-        await reader.read()
-        writer.close()
-
-    watcher = await asyncio.start_server(answer, "127.0.0.1", 0)
-    url = f"redis+sentinel://127.0.0.1:{watcher.sockets[0].getsockname()[1]}/mine"
     fast: dict[str, Any] = {"repl_diskless_sync_delay": "0"}
-    with redis_server(**fast) as first, redis_server(replicaof=f"127.0.0.1 {first.port}", **fast) as second:
+    async with contextlib.AsyncExitStack() as stack:
+        first = stack.enter_context(redis_server(**fast))
+        second = stack.enter_context(redis_server(replicaof=f"127.0.0.1 {first.port}", **fast))
         # Given a store that writes to the first primary, and a replica that has all of it
-        named.append(first.port)
+        named = [first.port]
+        url = await stack.enter_async_context(naming(named))
         store = await Store.open(url, prefix=prefix, retry_ms=5_000)
         key = f"{prefix}:k".encode()
         assert await store.call(PUSH, [key], [b"before"]) == 1
@@ -59,7 +51,6 @@ async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_
         assert await asyncio.gather(*calls) == list(range(2, 12))
         assert (await store.node_info())[0].address == f"127.0.0.1:{second.port}"
         await store.close()
-    watcher.close()
 
 
 async def test_an_unknown_sentinel_primary_is_reported_in_one_sentence(prefix):

@@ -19,6 +19,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.read import decode
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Store
 
 SHORT: dict[str, Any] = {"coordinators": 2, "end_overdue_ms": 300, "sweep_interval_ms": 100, "ack_timeout_ms": 20_000}
@@ -30,8 +31,13 @@ T = TypeVar("T")
 async def one(
     url: str, prefix: str, *, clock: Clock | None = None, name: str = "", **settings: Any
 ) -> AsyncIterator[Broker]:
+    """With min_insync_replicas above 1: at durability `replicas`."""
     config = Config(prefix=prefix, **{**SHORT, **settings})
-    store = await Store.open(url, prefix=prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms)
+    required = CopiesRequired(config.min_insync_replicas, config.replicas_timeout_ms)
+    store = await Store.open(
+        url, prefix=prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms,
+        copies=required if required.min_insync > 1 else None,
+    )  # fmt: skip
     try:
         broker = await Broker.open(store, config, clock=clock, name=name)
         try:

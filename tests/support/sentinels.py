@@ -1,12 +1,13 @@
-"""A real Sentinel beside the servers of redis_servers.py."""
+"""A real Sentinel beside the servers of redis_servers.py, and one that names the primary that a test wants."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 from tests.support.reaper import ends_with_us
@@ -30,7 +31,7 @@ class Sentinel(Server):
         until = time.monotonic() + READY_S_MAX
         while not self._is_ready():
             assert time.monotonic() < until, "the sentinel did not start"
-            time.sleep(0.02)
+            time.sleep(0.02)  # a server has no other way to tell that it listens
 
     def _is_ready(self) -> bool:
         with contextlib.suppress(OSError):
@@ -42,7 +43,7 @@ class Sentinel(Server):
         until = time.monotonic() + patience_s
         while len(self.known_replicas()) < count:
             assert time.monotonic() < until, "the sentinel did not find the replicas"
-            time.sleep(0.1)
+            time.sleep(0.1)  # nor that it has found a replica
 
     def primary_port(self) -> int:
         answer = self.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
@@ -70,3 +71,21 @@ def sentinel(primary: Server, *, down_after_ms: int = 1_000) -> Iterator[Sentine
             yield server
         finally:
             server.kill()
+
+
+@contextlib.asynccontextmanager
+async def naming(port: Sequence[int]) -> AsyncIterator[str]:
+    """The URL of a sentinel that names the port in the list: a real one needs ten seconds for a failover."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_000)
+        text = str(port[0])
+        writer.write(f"*2\r\n$9\r\n127.0.0.1\r\n${len(text)}\r\n{text}\r\n".encode())
+        await reader.read()
+        writer.close()
+
+    watcher = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield f"redis+sentinel://127.0.0.1:{watcher.sockets[0].getsockname()[1]}/{SERVICE}"
+    finally:
+        watcher.close()

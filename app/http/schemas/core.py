@@ -90,7 +90,7 @@ class Settings(Request):
     ) = UNSET
     delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType | None = UNSET
     min_insync_replicas: (
-        Annotated[int, Meta(ge=1, lt=1 << 31, description="Stored and returned without effect: Redis replicates.")]
+        Annotated[int, Meta(ge=1, lt=1 << 31, description="Copies that a write needs at durability replicas.")]
         | UnsetType
         | None
     ) = UNSET

@@ -42,12 +42,14 @@ class BatchSource(NamedTuple):
     adds_partitions  a batch adds its partition to the transaction, without AddPartitionsToTxn (transaction.version 2)
     owner            of the producer ids in its batches; "" where that is not compared
     principal        whose quota a transaction is counted against
+    awaits_replicas  at durability `replicas` a batch is answered when enough replicas have it
     """
 
     transactional_id: str | None
     adds_partitions: bool
     owner: str = ""
     principal: str = ""
+    awaits_replicas: bool = True
 
 
 class _QueueKey(NamedTuple):
@@ -113,7 +115,7 @@ class AppendService:
         header, request = await self._batches.request(partition, data, source.owner, batch_bytes_max)
         if not header.is_transactional:
             await self._check_producer(partition, request)
-            return partition.append(request)
+            return partition.append(request, awaits_replicas=source.awaits_replicas)
         if source.transactional_id is None or not request.is_idempotent:
             raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")
         append = _TransactionalAppend(partition, request, source, order, self._loop.create_future())
@@ -146,7 +148,7 @@ class AppendService:
         return await self._producers.verify(*producer, [participant])
 
     def _append(self, append: _TransactionalAppend, txn: TxnId) -> None:
-        appended = append.partition.append(append.request, txn)
+        appended = append.partition.append(append.request, txn, awaits_replicas=append.source.awaits_replicas)
         appended.add_done_callback(partial(self._settle, append, txn))
 
     def _settle(self, append: _TransactionalAppend, txn: TxnId, done: asyncio.Future[Accepted]) -> None:

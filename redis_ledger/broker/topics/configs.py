@@ -149,10 +149,10 @@ TOPIC = _table(
         "compression.type", Type.STRING, lambda _: "producer",
         "Stored without effect: batches are stored as they were sent.", "compression.type", COMPRESSION,
     ),
-    Setting(
-        "min.insync.replicas", Type.INT, lambda _: "1",
-        "Stored without effect: Redis replicates, not the brokers.", "min.insync.replicas",
-        "min_insync_replicas",
+    _own(
+        "min.insync.replicas", Type.INT, "min_insync_replicas", "min.insync.replicas",
+        "At durability replicas: copies in Redis that a write with acks=all needs, the primary's included. The higher "
+        "of the broker's and the topic's value counts.",
     ),
     _fixed(
         "message.timestamp.type", Type.STRING, "CreateTime", "A record has the timestamp of its producer.",

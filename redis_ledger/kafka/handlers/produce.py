@@ -4,7 +4,7 @@
 client needs it; else -1     7   zstd     8   errors by record (never)
 10    a new leader (never: any broker serves any partition)       12   a transactional batch adds its
 partition to the transaction by itself (KIP-890)     13   topics by id
-One batch per partition.  acks 1 and -1 are the same: the response is sent when the configured durability is reached.
+One batch per partition.  At durability `replicas` only acks -1 (all) waits for replicas; at others acks 1 is the same.
 With acks 0 there is no response, and a rejected batch closes the connection, as in Kafka.  A broker that shuts down
 answers NOT_LEADER_OR_FOLLOWER, so that clients refresh their metadata and reconnect in time.
 """
@@ -51,6 +51,7 @@ from redis_ledger.telemetry import tracing
 VERSIONS = (3, 13)
 ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
 NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
+ALL = -1  # acks
 
 
 class PendingProduce:
@@ -93,7 +94,9 @@ async def submit(request: ProduceRequest, call: RequestContext) -> asyncio.Futur
     pending = PendingProduce(answer, request.acks == 0, call.broker.catalog)
     owner = call.broker.security.owner(call.peer.principal)
     adds_partitions = call.version >= ADDS_PARTITIONS_FROM
-    source = BatchSource(request.transactional_id, adds_partitions, owner, call.peer.principal)
+    source = BatchSource(
+        request.transactional_id, adds_partitions, owner, call.peer.principal, awaits_replicas=request.acks == ALL
+    )
     leaves = call.broker.live_brokers.is_leaving and request.acks != 0
     refused = None
     if source.transactional_id is not None:

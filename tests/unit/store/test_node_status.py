@@ -6,12 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from redis_ledger.errors import RedisUnfit, TooFewReplicas
+from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node_status import ExpectedNode, KnownNode, NodeState, ObservedNode, has_changed, node_status
+from redis_ledger.store.replication_info import ReplicationInfo
+from redis_ledger.store.server_info import NodeInfo
 from tests.unit.store.test_suitability import GOOD
 
 DISK = ExpectedNode("disk")
+REPLICATED = ExpectedNode("replicas", copies=CopiesRequired(2, 5_000))
 WEAK = replace(GOOD, appendonly=False)
 MISCONF = "MISCONF Errors writing to the AOF file: No space left on device"
+
+
+def replicas(*lags: int) -> NodeInfo:
+    return replace(GOOD, replication=ReplicationInfo(True, "a", lags))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +61,13 @@ MISCONF = "MISCONF Errors writing to the AOF file: No space left on device"
             NodeState.WEAKER,
         ),
         (DISK, KnownNode("a", GOOD), ObservedNode(replace(GOOD, role="slave", follows="p:1"), "a"), NodeState.WEAKER),
+        # too few replicas
+        (REPLICATED, KnownNode("a", GOOD), ObservedNode(replicas(0), "a"), NodeState.FIT),
+        (REPLICATED, KnownNode("a", GOOD), ObservedNode(replicas(0, 9), "a"), NodeState.FIT),
+        (REPLICATED, KnownNode("a", GOOD), ObservedNode(replicas(), "a"), NodeState.REPLICAS),
+        (REPLICATED, KnownNode("a", GOOD), ObservedNode(replicas(9), "a"), NodeState.REPLICAS),
+        (REPLICATED, KnownNode("a", GOOD), ObservedNode(replicas(9), ""), NodeState.EMPTY),
+        (DISK, KnownNode("a", GOOD), ObservedNode(replicas(), "a"), NodeState.FIT),
         # it cannot save
         (ExpectedNode(), KnownNode("a", GOOD), ObservedNode(GOOD, "a", misconf=MISCONF), NodeState.DISK),
         # several at once: lost data first
@@ -63,6 +79,7 @@ def test_a_look_has_one_outcome(promised, known, seen, state):
     standing = node_status(promised, known, seen)
     assert standing.state is state
     assert bool(standing.sentence) == (state is not NodeState.FIT)
+    assert type(standing.error) is (TooFewReplicas if state is NodeState.REPLICAS else RedisUnfit)
     assert standing.is_readable == (state in (NodeState.FIT, NodeState.DISK, NodeState.WEAKER))
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from redis_ledger.store.copies import CopiesRequired
+from redis_ledger.store.replication_info import ReplicationInfo
 from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.suitability import APPENDFSYNC, problems
 
@@ -18,6 +20,7 @@ GOOD = NodeInfo(
 SILENT = replace(
     GOOD, version=None, maxmemory_policy=None, appendonly=None, appendfsync=None, config_file=None, keys=None
 )
+VALKEY = replace(GOOD, product="valkey", is_cluster_node=True)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,12 @@ SILENT = replace(
         (replace(GOOD, maxmemory_policy="allkeys-lru"), "lossy", ["may evict"]),
         (replace(GOOD, version="6.2.14"), "lossy", ["version 6.2.14"]),
         (replace(GOOD, role="slave", follows="p:2"), "lossy", ["read-only replica of p:2"]),
-        (GOOD, "replicas", ["no replica connected"]),
+        (GOOD, "replicas", []),
+        (replace(VALKEY, product_version="9.0.4"), "process", []),
+        (replace(VALKEY, product_version="9.0.5"), "process", ["atomic slot migration"]),
+        (replace(VALKEY, product_version="9.1.1"), "process", ["atomic slot migration"]),
+        (replace(VALKEY, product_version="9.1.2"), "process", []),
+        (replace(VALKEY, product_version="9.1.0", is_cluster_node=False), "process", []),
         (replace(GOOD, replicas=1), "disk", ["min-replicas-to-write 0"]),
         (replace(GOOD, replicas=1, min_replicas_to_write=1), "disk", []),
         (replace(GOOD, maxmemory_bytes=1 << 20), "disk", ["uses 1 of 1 MiB"]),
@@ -53,6 +61,26 @@ def test_all_problems_of_a_server_are_named_at_once_by_level(node, level, seen):
     assert len(found) == len(seen)
     assert all(part in each.seen for part, each in zip(seen, found, strict=True))
     assert [each.level for each in found] == sorted(each.level for each in found)
+    assert all(each.cure.endswith(".") and not each.seen.endswith(".") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("lags", "min_insync", "level", "seen"),
+    [
+        ((0, 0), 3, [], []),
+        ((0, 7), 3, ["problem"], ["has 1 of the 2 in-sync replicas"]),
+        ((), 2, ["problem"], ["has 0 of the 1 in-sync replicas"]),
+        ((0, 0), 2, ["warning"], ["has 2 replicas, and answers wait for 1 of them"]),
+        (None, 2, [], []),
+    ],
+)
+def test_level_replicas_needs_as_many_replicas_as_it_waits_for_and_warns_of_more(lags, min_insync, level, seen):
+    node = replace(
+        GOOD, replicas=len(lags or ()), min_replicas_to_write=1, replication=ReplicationInfo(True, "a", lags)
+    )
+    found = problems(node, "replicas", copies=CopiesRequired(min_insync, 5_000))
+    assert [each.level for each in found] == level
+    assert all(part in each.seen for part, each in zip(seen, found, strict=True))
     assert all(each.cure.endswith(".") and not each.seen.endswith(".") for each in found)
 
 
