@@ -8,14 +8,14 @@ shares are fractions of one core: two cores carry all processes, so 200 is the m
 from __future__ import annotations
 
 import statistics
-from typing import Any
+from typing import Any, Literal
 
 from bench.lab import Lab
-from bench.processes import BenchFailed, Durability, RunningBroker
+from bench.processes import BenchFailed, RunningBroker
 from bench.spark.engine import ROLES, Costs, Engine
 from bench.spark.filling import BATCH_RECORDS, VALUE_BYTES, batches, fill
 
-DURABILITY: Durability = "process"
+DURABILITY: Literal[process] = "process"
 TOPIC, PARTITIONS, RECORDS = "read", 4, 2_000_000
 RUNS = 3
 MB_PER_S = 200  # the goal

@@ -141,7 +141,7 @@ async def test_a_reader_gets_a_record_only_when_replicas_have_it(servers, broker
             written = asyncio.create_task(codes(kafka, -1, "b"))
             # The waiting reader is woken, and gets an error and no record
             answer = fetched(await waiting)
-            assert (answer.error_code, bytes(answer.records or b"")) == (STORAGE, b"")
+            assert (answer.error_code, bool(answer.records)) == (STORAGE, False)
             assert await written == AFTER_APPEND
             servers[2].thaw()
             assert await eventually(lambda: in_sync(other), True) is True
