@@ -15,7 +15,7 @@ from bench.processes import BenchFailed, RunningBroker
 from bench.spark.engine import ROLES, Costs, Engine
 from bench.spark.filling import BATCH_RECORDS, VALUE_BYTES, batches, fill
 
-DURABILITY: Literal[process] = "process"
+DURABILITY: Literal["process"] = "process"
 TOPIC, PARTITIONS, RECORDS = "read", 4, 2_000_000
 RUNS = 3
 MB_PER_S = 200  # the goal
