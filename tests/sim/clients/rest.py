@@ -220,9 +220,11 @@ async def read(context: Context) -> None:
 
 async def read_page(
     context: Context, http: httpx.AsyncClient, topic: str, partition: int, offset: int, isolation: str, reader: str,
-    broker: str = "any",
+    broker: str = "",
 ) -> Any:  # fmt: skip
-    """Reads once and records it.  Raises Refused or Unknown."""
+    """Reads once and records it.  broker: its name; else the event has its URL.  Raises Refused or Unknown."""
+    context = context._replace(urls=[context.chance.choice(context.urls)])
+    broker = broker or context.urls[0]
     facts = {"topic": topic, "partition": partition, "isolation": isolation, "reader": reader, "broker": broker}
     op = context.recorder.invoke("read", **facts)
     where = f"/topics/{topic}/partitions/{partition}/records"
