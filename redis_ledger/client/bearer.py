@@ -67,7 +67,7 @@ class Bearer:
         if self._token == refused and self._file is not None:
             try:
                 self._token, _ = given(None, self._file)
-            except InvalidRequest:  # half written, or not on this machine: then the refusal is what is told
+            except InvalidRequest:  # half written, or not on this machine: report the original error
                 return False
         if self._token == refused:
             return False

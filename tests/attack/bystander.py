@@ -98,7 +98,7 @@ def look(port: int, seen: Seen) -> None:
         failure = None
         try:
             door.ask("GET", "/livez")
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - any error is reported
             failure = repr(error)
         seen.ends("livez", failure)
         time.sleep(LOOK_EVERY_S)  # the pace of the watch
@@ -125,7 +125,7 @@ def serve(port: int, seen: Seen) -> None:
             path = f"/v1/topics/{TOPIC}/partitions/0/records?offset={offset}&max_records=1"
             (record,) = door.ask("GET", path)["records"]
             assert (record["offset"], record["value"]) == (offset, number), record
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - any error is reported
             failure = repr(error)
         seen.ends("honest", failure)
         time.sleep(LOOK_EVERY_S)  # the pace of a modest client

@@ -72,7 +72,7 @@ def test_headers_of_many_records_are_counted_together(siege):
 
 @pytest.mark.parametrize("bomb", [header_bomb(), value_bomb(60 << 20)], ids=["headers", "value"])
 def test_a_stored_bomb_is_skipped_by_every_reader(siege, bomb, request):
-    """Whatever a Kafka client stored: readers are told where it is, and go on behind it."""
+    """A batch that cannot be decoded: consumers get its offsets and continue after it."""
     topic = f"stored-{request.node.callspec.id}"
     before, at, after = store(siege, topic, small(b"before"), bomb, small())
     # REST: an answer ends when its budget is spent, and the next goes on

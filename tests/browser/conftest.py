@@ -47,7 +47,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def open_shop(redis_url: str) -> Iterator[Site]:
-    """Asks nobody who they are.  Only looked at, so one serves all tests."""
+    """A broker without authentication.  Tests only read from it, so they share one."""
     with threaded_broker(redis_url, f"t{secrets.token_hex(6)}", kafka=True) as brokers:
         yield Site(brokers, brokers.do(fill(brokers.brokers[0])))
 

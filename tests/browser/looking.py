@@ -31,7 +31,7 @@ class Looker:
         )
         self._context.set_default_timeout(20_000)
         self._context.add_init_script(MEASURES)
-        if not refreshes:  # a page that nobody sees is not refreshed
+        if not refreshes:  # a hidden page is not refreshed
             self._context.add_init_script(HIDDEN)
         self.page = self._context.new_page()
         self.page.on("console", self._heard)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from redis_ledger.ids import TxnId
 
-HELD_S = 6  # an open transaction is told of when it is this old
+HELD_S = 6  # an open transaction of this age is shown
 
 
 def test_why_is_my_consumer_stuck_is_three_clicks_from_the_overview(shop, look):

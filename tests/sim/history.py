@@ -220,7 +220,7 @@ class History:
         return any(each.get("reader") == FINAL and each.is_ok for each in self.of("read"))
 
     def is_acknowledged(self, write: Write) -> bool:
-        """A client was told that the record is there for good."""
+        """A client got an acknowledgement of the record."""
         if write.txn is not None:
             return self.txns[write.txn].outcome == "committed"
         return write.operation.is_ok

@@ -259,7 +259,7 @@ def test_each_expectation_is_checked(run, lines, tmp_path):
 @pytest.mark.parametrize(
     ("left", "right", "more", "sentence"),
     [
-        ("topic:nobody-made-this", "jsonl:{here}/lines.jsonl", (), "nobody-made-this"),
+        ("topic:unknown-topic", "jsonl:{here}/lines.jsonl", (), "unknown-topic"),
         ("jsonl:{here}/lines.jsonl", "parquet:{here}/nowhere", (), "nowhere"),
         ("jsonl:{here}/lines.jsonl", "expect:{here}/nowhere.json", (), "nowhere.json cannot be read"),
         ("jsonl:{here}/lines.jsonl", "jsonl:{here}/lines.jsonl", ("--key", "nonsense"), "nonsense"),

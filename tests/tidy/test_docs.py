@@ -110,24 +110,3 @@ def test_every_picture_is_on_a_page():
     ]
     assert pictures
     assert [each for each in pictures if each not in pages] == []
-
-
-# CONTRIBUTING.md, "Language": what Kafka's, NATS's and SQLite's pages do without.
-DIALECT = re.compile(r"\b(whoever|nobody|everybody|(?:is|are|was|were) told)\b", re.IGNORECASE)
-
-
-def test_pages_for_users_are_in_plain_english():
-    docs = ROOT / "docs"
-    pages = [
-        ROOT / "README.md",
-        *docs.glob("*.md"),
-        *(docs / "howto").glob("*.md"),
-        *(docs / "explanation").glob("*.md"),
-    ]
-    found = [
-        f"{shown(page)}:{number}: {line.strip()[:100]}"
-        for page in pages
-        for number, line in enumerate(page.read_text().splitlines(), 1)
-        if DIALECT.search(line)
-    ]
-    assert found == []

@@ -23,54 +23,16 @@ EXCEPTIONS = {
     "tests/unit/demo/test_tally.py": DEMO,
 }
 
-# Spelled in pieces, so that this file does not contain the words.
-PERSONS = re.compile(r"\b(who" r"ever|no" r"body|every" r"body)\b", re.IGNORECASE)
-# Folders and files whose code and text are free of them.
-CLEAN = (
-    "app/console/",
-    "bench/delay/",
-    "bench/growth/",
-    "bench/spark/",
-    "docs/architecture.md",
-    "docs/explanation/",
-    "docs/tutorial.md",
-    "lua/",
-    "redis_ledger/auth/",
-    "redis_ledger/broker/",
-    "redis_ledger/client/",
-    "redis_ledger/cursor/",
-    "redis_ledger/decoding/",
-    "redis_ledger/delay/",
-    "redis_ledger/errors/",
-    "redis_ledger/groups/",
-    "redis_ledger/kafka/",
-    "redis_ledger/ledger/",
-    "redis_ledger/records/",
-    "redis_ledger/store/",
-    "redis_ledger/txn/",
-    "scripts/",
-    "tests/attack/",
-    "tests/crash/",
-    "tests/fuzz/",
-    "tests/integration/",
-    "tests/lua/",
-    "tests/property/",
-    "tests/spec/",
-    "tests/support/",
-    "tests/unit/auth/",
-    "tests/unit/bench/",
-    "tests/unit/broker/",
-    "tests/unit/client/",
-    "tests/unit/cursor/",
-    "tests/unit/delay/",
-    "tests/unit/kafka/",
-    "tests/unit/ledger/",
-    "tests/unit/records/",
-    "tests/unit/scripts/",
-    "tests/unit/store/",
-    "tests/unit/support/",
-    "tests/unit/telemetry/",
-    "tests/unit/txn/",
+# CONTRIBUTING.md, "Language": words that Kafka's, NATS's and SQLite's pages do without.  Spelled in pieces, so
+# that this file does not contain them.
+DIALECT = re.compile(r"\b(who" r"ever|no" r"body|every" r"body|some" r"body|(?:is|are|was|were) told)\b", re.IGNORECASE)
+# Files and folders that may contain them.
+EXEMPT = (
+    "CHANGELOG.md",  # history
+    "CONTRIBUTING.md",  # lists the words
+    "bench/RESULTS.md",  # history
+    "docs/decisions/",  # history
+    "docs/reference/requirements",  # the wording of the specification
 )
 
 
@@ -105,12 +67,12 @@ def test_names_of_files_and_classes_use_the_words_of_the_field():
     assert found == EXCEPTIONS.keys(), "not a word of the field, or an exception that is not needed"
 
 
-def test_sentences_name_their_subject():
+def test_sentences_are_in_plain_english():
     found = [
         f"{shown(path)}:{number}: {line.strip()[:100]}"
         for path in files(".py", ".lua", ".md")
-        if shown(path).startswith(CLEAN) and not is_generated(path)
+        if not shown(path).startswith(EXEMPT) and not is_generated(path)
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if PERSONS.search(line)
+        if DIALECT.search(line)
     ]
     assert found == []

@@ -132,7 +132,7 @@ def test_an_open_transaction_is_listed_described_and_shown_by_its_partition(
     eventually(lambda: admin.describe_transactions([same])[same].state == "CompleteCommit")
     assert admin.describe_transactions([same])[same].topic_partitions == set()
     with pytest.raises(TransactionalIdNotFoundError):
-        admin.describe_transactions([name("nobody")])
+        admin.describe_transactions([name("unknown")])
 
 
 def test_a_transaction_is_aborted_by_its_partition_and_its_producer(

@@ -25,7 +25,7 @@ def play():
 
 def test_a_member_that_leaves_makes_the_others_rebalance(play):
     one, two = play.stable("a", "b")
-    assert play.leave(two, "nobody", two) == [None, UnknownMember, UnknownMember]
+    assert play.leave(two, "unknown", two) == [None, UnknownMember, UnknownMember]
     ticket = play.join(one)
     play.run()
     assert play.answers[ticket].generation == 2
@@ -158,10 +158,10 @@ def brought_to(state):
 @pytest.mark.parametrize(
     ("state", "who", "generation", "outcome"),
     [
-        (EMPTY, "nobody", -1, -1),
+        (EMPTY, "unknown", -1, -1),
         (EMPTY, "member", -1, -1),
         (EMPTY, "member", 1, UnknownMember),
-        (STABLE, "nobody", -1, UnknownMember),
+        (STABLE, "unknown", -1, UnknownMember),
         (STABLE, "member", -1, IllegalGeneration),
         (STABLE, "stranger", 1, UnknownMember),
         (STABLE, "member", 0, IllegalGeneration),
@@ -175,7 +175,7 @@ def brought_to(state):
 )
 def test_a_commit_is_checked_against_state_member_and_generation(state, who, generation, outcome):
     play, member = brought_to(state)
-    member_id = {"nobody": "", "member": member, "stranger": "s"}[who]
+    member_id = {"unknown": "", "member": member, "stranger": "s"}[who]
     if isinstance(outcome, int):
         assert play.group.check_commit(member_id, None, generation, play.now) == outcome
     else:

@@ -99,7 +99,7 @@ def test_a_static_member_that_does_not_join_again_stays_until_its_session_ends(p
 
 def test_an_administrator_takes_a_static_member_out_by_its_instance(play):
     _, b = stable_statics(play)
-    assert play.leave_as(("", "b"), ("", "nobody"), ("", None)) == [None, UnknownMember, UnknownMember]
+    assert play.leave_as(("", "b"), ("", "unknown"), ("", None)) == [None, UnknownMember, UnknownMember]
     assert play.group.state is GroupState.PREPARING
     with pytest.raises(UnknownMember):
         play.group.heartbeat(b, "b", 1, play.now)

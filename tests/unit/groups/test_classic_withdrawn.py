@@ -266,7 +266,7 @@ def test_a_request_that_was_replaced_is_not_withdrawn(play):
     assert play.answers[new].generation == 2
 
 
-@pytest.mark.parametrize("member_id", ["", "nobody", "a-1"])
+@pytest.mark.parametrize("member_id", ["", "unknown", "a-1"])
 def test_a_request_that_does_not_wait_is_not_withdrawn(play, member_id):
     play.stable("a")
     play.withdraw(member_id, 1)

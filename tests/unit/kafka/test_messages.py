@@ -137,7 +137,7 @@ def test_the_response_to_produce_is_what_the_protocol_guide_says():
     assert written("Produce", 3, answer) == classic
     flexible = "00 00 00 30 00 00 00 07 00 02 02 74 02 " + start + " ff ff ff ff ff ff ff ff 01 00 00 00 00 00 00 00 00"
     assert written("Produce", 9, answer) == flexible
-    # A leader is told from version 10 on, as tagged field 0 of 9 bytes.
+    # From version 10 on a leader is sent as tagged field 0 of 9 bytes.
     partition.current_leader = LeaderIdAndEpoch(2, 5)
     assert written("Produce", 9, answer) == flexible
     assert "01 00 01 00 09 00 00 00 02 00 00 00 05 00 00" in written("Produce", 10, answer)

@@ -1,4 +1,4 @@
-"""Which segments are written anew, and which files nobody needs."""
+"""Plans of compaction: segments to rewrite, and unused files."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_a_new_segment_has_the_records_that_stay_and_no_other(wanted, tmp_path):
 
 def test_a_new_segment_that_a_disk_has_damaged_is_found_before_anybody_is_told_of_it(wanted, tmp_path, monkeypatch):
     class Damaging(SegmentWriter):
-        """What it wrote is not all there when somebody looks."""
+        """A store whose files are incomplete when they are read."""
 
         def finish(self, *, left_out: int = 0) -> Segment:
             written = super().finish(left_out=left_out)

@@ -101,15 +101,15 @@ def test_a_request_that_fails_for_a_moment_is_repeated(log, refused):
 
 def test_with_several_brokers_the_next_one_is_asked(log):
     with log_server() as gone:
-        nobody = gone.url
-    assert values(task(log, connection=Connection((nobody, log.url), None, 5_000))) == [*range(100)]
+        dead_url = gone.url
+    assert values(task(log, connection=Connection((dead_url, log.url), None, 5_000))) == [*range(100)]
 
 
 def test_no_broker_at_all_is_told_in_words():
     with log_server() as gone:
-        nobody = task(gone, connection=Connection((gone.url,), None, 200))
+        unreachable = task(gone, connection=Connection((gone.url,), None, 200))
     with pytest.raises(Unavailable, match="reached no broker within 200 ms"):
-        values(nobody)
+        values(unreachable)
 
 
 def shown(log: LogServer) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which files nobody needs any more."""
+"""Detection of orphan files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pipelines have in common: how they are told things, and how they tell what they do."""
+"""Common parts of pipelines: arguments and output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_tasks_are_handed_the_addresses_and_the_token_of_the_file_or_the_environ
     given = parser("x", "").parse_args([*words, "--token-file", str(path)])
     reached = connection_of(given)
     assert (reached.urls, reached.token, reached.timeout_ms) == (("http://a:1", "http://b:2"), "t", 5_000)
-    # The source is told the file, so that it can read it again.
+    # The source gets the file, so that it can read it again.
     asked = {"bootstrap": "http://a:1,http://b:2", "tokenFile": str(path), "timeoutMs": "5000"}
     assert options_of(reached) == asked
     assert connection(options_of(reached)) == reached

@@ -78,7 +78,7 @@ def test_a_step_lasts_a_few_seconds_at_the_rate_unless_told():
 
 
 class Clock:
-    """Time passes when somebody sleeps, or says so."""
+    """A clock that advances on sleep or on request."""
 
     def __init__(self) -> None:
         self.now_s = 100.0

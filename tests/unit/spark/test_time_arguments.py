@@ -1,4 +1,4 @@
-"""Times as somebody types them."""
+"""Times as command line arguments."""
 
 from __future__ import annotations
 
