@@ -37,6 +37,14 @@ class Subject(NamedTuple):
     look: Look
 
 
+class _Run:
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+        self.repaired: list[Finding] = []
+        self.left: list[Finding] = []
+        self.subjects = 0
+
+
 class Report(NamedTuple):
     """found: what is wrong (before repairs).  repaired, left: of those, after repairs."""
 
@@ -71,32 +79,36 @@ class Fsck:
     async def run(self, topic: str | None = None, *, repair: bool = False) -> Report:
         """topic: only this one.  Raises StoreUnavailable, UnknownTopic."""
         began = time.monotonic()
-        found, repaired, left = list[Finding](), list[Finding](), list[Finding]()
+        run = _Run()
+        catalog = CatalogReader(self.reading, self._keyspace)
+        if topic is None:  # its repair may bring topics back
+            await self._stage([Subject("catalog", catalog.look)], run, repair)
         subjects = await self._subjects(topic)
+        if topic is None:
+            subjects.append(Subject("keys", catalog.look_through))
+        await self._stage(subjects, run, repair)
+        seconds = time.monotonic() - began
+        return Report(run.found, run.repaired, run.left, run.subjects, self.reading.bytes, seconds)
+
+    async def _stage(self, subjects: Sequence[Subject], run: _Run, repair: bool) -> None:
         for number, subject in enumerate(subjects, 1):
             self._on_subject(subject.name, number, len(subjects))
             seen = await self._certain(subject)
-            found += seen
+            run.found += seen
             if repair and seen:
                 done, seen = await self._repair(subject, seen)
-                repaired += done
-            left += seen
-        return Report(found, repaired, left, len(subjects), self.reading.bytes, time.monotonic() - began)
+                run.repaired += done
+            run.left += seen
+        run.subjects += len(subjects)
 
     async def _subjects(self, topic: str | None) -> list[Subject]:
-        coordinators = await self._keyspace.coordinators()
+        """Coordinators before partitions: a transaction whose row is rebuilt is not ended as an unknown one."""
+        coordinators, subjects = await self._keyspace.coordinators(), list[Subject]()
+        for number in range(coordinators if topic is None else 0):
+            place = CoordinatorPlace(number, CoordinatorKeys(self.reading.store.prefix, number))
+            subjects.append(Subject(str(place), CoordinatorReader(self.reading, place).look))
         places = await self._keyspace.places(topic)
-        subjects = list[Subject]()
-        catalog = CatalogReader(self.reading, self._keyspace) if topic is None else None
-        if catalog is not None:
-            subjects.append(Subject("catalog", catalog.look))
-            for number in range(coordinators):
-                place = CoordinatorPlace(number, CoordinatorKeys(self.reading.store.prefix, number))
-                subjects.append(Subject(str(place), CoordinatorReader(self.reading, place).look))
-        subjects += [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
-        if catalog is not None:
-            subjects.append(Subject("keys", catalog.look_through))
-        return subjects
+        return subjects + [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
 
     def _partition(self, place: Place, coordinators: int) -> Look:
         reader = PartitionReader(self.reading, place, coordinators)

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redis_ledger.fsck import service
+from redis_ledger.fsck import cursor_reader, delay_reader, partition_reader, reading, service
+from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import one
-from tests.support.fsck_damages import CASES, WITHOUT_CASE, Case, documented
+from tests.support.fsck_damages import CASES, WITHOUT_CASE, Case, documented, partition
 from tests.support.fsck_scene import SETTINGS, Scene, build, checked, goes_on, sentences
 
 
@@ -56,6 +57,32 @@ async def reported_and_repaired(scene: Scene, case: Case, words: str) -> None:
     await goes_on(scene)
     again = await checked(scene)
     assert [each for each in again.left if each.kind not in case.lost] == [], sentences(again)
+
+
+async def test_a_cluster_is_checked_and_repaired_as_well(cluster_url: str, prefix: str):
+    async with one(cluster_url, prefix, **SETTINGS) as broker:
+        scene = await build(broker, cluster_url)
+        assert sentences(await checked(scene)) == []
+        await scene.command("DEL", scene.partition.open)
+        await scene.command("DEL", scene.partition.sub("s").spans)
+        await scene.command("HDEL", CatalogKeys(prefix).topics, "t")
+        assert len(sentences(await checked(scene, topic="h"))) == 0
+        assert len(sentences(await checked(scene))) == 1  # partitions of an unlisted topic come after its entry
+        assert sentences(await checked(scene, repair=True)) == []
+        await goes_on(scene)
+
+
+@pytest.mark.parametrize("name", ["open", "firsts", "delay.queue", "delay.live"])
+async def test_large_indexes_are_compared_page_by_page(name: str, scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    for module in (partition_reader, cursor_reader, delay_reader):
+        monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(reading, "PAGE", 2)
+    monkeypatch.setattr(partition_reader, "LOG_PAGE", 3)
+    assert sentences(await checked(scene)) == []
+    await scene.command("DEL", partition(name)(scene))
+    assert len(sentences(await checked(scene))) > 1
+    assert sentences(await checked(scene, repair=True)) == []
+    await goes_on(scene)
 
 
 async def test_the_scene_is_clean(scene: Scene):
