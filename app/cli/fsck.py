@@ -28,6 +28,10 @@ FOUND, COULD_NOT = 1, 2
 def fsck(
     topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="Only this topic.")] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Rebuild what can be rebuilt.")] = False,
+    delete: Annotated[
+        list[str] | None,
+        typer.Option("--delete", metavar="KEY", help="Delete this key, which the report names; can be repeated."),
+    ] = None,
     data_dir: DataDir = serve_options.DATA_DIR,
     redis: Redis = None,
     set_: Set = None,
@@ -41,7 +45,7 @@ def fsck(
     """
     logs.configure("error")
     with _as_could_not(), reporting(json_):
-        report = asyncio.run(_run(topic, repair, data_dir, redis, set_ or [], _progress(json_)))
+        report = asyncio.run(_run(topic, repair, delete or [], data_dir, redis, set_ or [], _progress(json_)))
     if json_:
         document(to_body(report))
     else:
@@ -52,6 +56,7 @@ def fsck(
 async def _run(
     topic: str | None,
     repair: bool,
+    delete: Sequence[str],
     data_dir: Path,
     redis: str | None,
     settings: list[str],
@@ -61,7 +66,7 @@ async def _run(
     from redis_ledger.fsck.service import Fsck
 
     async with opened_store(data_dir, redis, settings) as (store, config):
-        return await Fsck(store, config, SystemClock(), on_subject).run(topic, repair=repair)
+        return await Fsck(store, config, SystemClock(), on_subject).run(topic, repair=repair, delete=delete)
 
 
 @contextlib.contextmanager

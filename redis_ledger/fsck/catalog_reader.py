@@ -21,7 +21,6 @@ from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys, witne
 
 WHERE = "catalog"
 FIRST_DELAY_LEDGER = "-1"
-SCANNED = 1_000  # keys of one page
 MEMBER = b"m:"  # begins the field of a member of a group
 TYPES = {"topics": "hash", "state": "hash", "brokers": "zset", "addresses": "hash", "groups": "hash", "users": "hash",
          "acls": "hash", "tokens": "hash", "quotas": "hash", "deadletters": "hash", "audit": "stream",
@@ -66,20 +65,12 @@ class CatalogReader:
         """Every key of a partition or a coordinator, and those of no known name."""
         names = dict[bytes, KeyName]()
         pattern = "".join(f"\\{c}" if c in "*?[]\\" else c for c in self._prefix) + ":*"
-        for link in self._reading.store.topology.links():
-            cursor = b"0"
-            while True:
-                (reply,) = await link.ask([(b"SCAN", cursor, b"MATCH", pattern.encode(), b"COUNT", SCANNED)])
-                if isinstance(reply, BaseException):
-                    raise reply
-                cursor, keys = reply
-                for key in keys:
-                    name = parse_key(self._prefix, key)
-                    if name.kind != "other":
-                        names[key] = name
-                if cursor == b"0":
-                    break
-                await asyncio.sleep(0)
+        async for keys in self._reading.store.scan(pattern):
+            for key in keys:
+                name = parse_key(self._prefix, key)
+                if name.kind != "other":
+                    names[key] = name
+            await asyncio.sleep(0)  # let other tasks run
         return names
 
     async def _orphans(self, names: dict[bytes, KeyName]) -> list[Finding]:

@@ -118,5 +118,5 @@ KINDS: Final = {
     ),
     "catalog_partition": Kind("Requests for the partition fail.", "makes the partition again, empty"),
     "catalog_state": Kind("Brokers may not start.", "writes what the other keys give"),
-    "metadata": Kind("The entry is ignored or stops brokers. Delete it by name (--delete), and add it again."),
+    "metadata": Kind("The entry is ignored or stops brokers. Remove it with HDEL, and add it again."),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple
 
 from redis_ledger.clock import Clock
@@ -17,6 +17,7 @@ from redis_ledger.fsck.coordinator_facts import CoordinatorPlace
 from redis_ledger.fsck.coordinator_reader import CoordinatorReader
 from redis_ledger.fsck.delay_reader import DelayReader
 from redis_ledger.fsck.finding import Finding, persistent
+from redis_ledger.fsck.key_table import deletion
 from redis_ledger.fsck.keyspace import Keyspace
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.partition_reader import PartitionReader
@@ -27,6 +28,7 @@ from redis_ledger.store.store import Store
 
 BETWEEN_S = 0.5  # between two looks at a difference
 ROUNDS_MAX = 10  # of repairs: one may make the next one possible
+DELETABLE = ("key_orphan", "key_unknown", "key_type")
 Look = Callable[[], Awaitable[list[Finding]]]
 
 
@@ -73,11 +75,14 @@ class Fsck:
         self._config, self._clock, self._on_subject = config, clock, on_subject
         store.admission.serve_any()
         self.reading = Reading(store)
+        self._delete: Collection[str] = ()
         self._keyspace = Keyspace(self.reading)
         self._repairs = Repairs(self.reading, config, clock)
 
-    async def run(self, topic: str | None = None, *, repair: bool = False) -> Report:
-        """topic: only this one.  Raises StoreUnavailable, UnknownTopic."""
+    async def run(self, topic: str | None = None, *, repair: bool = False, delete: Collection[str] = ()) -> Report:
+        """topic: only this one.  delete: keys to delete, if the report names them as orphans, as unknown, or as of
+        another type.  Raises StoreUnavailable, UnknownTopic."""
+        self._delete = delete
         began = time.monotonic()
         run = _Run()
         catalog = CatalogReader(self.reading, self._keyspace)
@@ -95,8 +100,8 @@ class Fsck:
             self._on_subject(subject.name, number, len(subjects))
             seen = await self._certain(subject)
             run.found += seen
-            if repair and seen:
-                done, seen = await self._repair(subject, seen)
+            if seen and (repair or self._delete):
+                done, seen = await self._repair(subject, seen, repair)
                 run.repaired += done
             run.left += seen
         run.subjects += len(subjects)
@@ -127,15 +132,22 @@ class Fsck:
         await asyncio.sleep(BETWEEN_S)
         return persistent(first, await subject.look())
 
-    async def _repair(self, subject: Subject, found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    async def _repair(
+        self, subject: Subject, found: Sequence[Finding], repair: bool
+    ) -> tuple[list[Finding], list[Finding]]:
         """Repairs until a round changes nothing.  Returns what was repaired, and what is left."""
         known = {finding.identity: finding for finding in found}
         left = list(found)
         for _ in range(ROUNDS_MAX):
-            written = [await self._repairs.apply(finding.repair) for finding in left]
+            written = [await self._apply(finding, repair) for finding in left]
             if not any(written):
                 break
             left = await self._certain(subject)
             known |= {finding.identity: finding for finding in left}
         gone = known.keys() - {finding.identity for finding in left}
         return [known[identity] for identity in sorted(gone)], left
+
+    async def _apply(self, finding: Finding, repair: bool) -> bool:
+        if finding.kind in DELETABLE and finding.key in self._delete:
+            return await self.reading.write(deletion(finding.key.encode()))
+        return repair and await self._repairs.apply(finding.repair)

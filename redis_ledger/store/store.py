@@ -11,7 +11,7 @@ written again after Redis may have seen it: it fails with OutcomeUnknown instead
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from hiredis import ReplyError
@@ -215,6 +215,20 @@ class Store:
             if isinstance(reply, BaseException) and not isinstance(reply, ReplyError):
                 raise reply
         return replies
+
+    async def scan(self, pattern: str, count: int = 1_000) -> AsyncIterator[list[bytes]]:
+        """The keys of every primary that match the pattern, in pages; a key that moves may come twice, or not."""
+        for link in self.topology.links():
+            cursor: bytes = b"0"
+            while True:
+                future = self._create_future()
+                frame = pack((b"SCAN", cursor, b"MATCH", pattern, b"COUNT", count))
+                link.send(RedisCall(future, frame, ANY, True))
+                cursor, keys = await future
+                if keys:
+                    yield keys
+                if cursor == b"0":
+                    break
 
     async def node_info(self) -> list[NodeInfo]:
         """Every primary, in no particular order."""

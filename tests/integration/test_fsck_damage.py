@@ -85,6 +85,28 @@ async def test_large_indexes_are_compared_page_by_page(name: str, scene: Scene, 
     await goes_on(scene)
 
 
+async def test_an_orphan_is_deleted_only_if_it_is_named(scene: Scene):
+    orphan, unknown = scene.partition.data(77), f"{scene.broker.store.prefix}:other".encode()
+    await scene.command("XADD", orphan, "*", "b", "x")
+    await scene.command("SET", unknown, "x")
+    report = await checked(scene, repair=True)
+    assert sorted(each.key for each in report.left) == sorted([orphan.decode(), unknown.decode()])
+    # A name that the report does not have deletes nothing.
+    report = await checked(scene, delete=[orphan.decode(), scene.partition.log.decode()])
+    assert [each.key for each in report.left] == [unknown.decode()]
+    await goes_on(scene)
+
+
+async def test_a_key_of_another_type_is_made_again_after_it_was_deleted(scene: Scene):
+    await scene.command("DEL", scene.partition.firsts)
+    await scene.command("SET", scene.partition.firsts, "x")
+    seen = await checked(scene)
+    assert "key_type" in [each.kind for each in seen.left]
+    report = await checked(scene, repair=True, delete=[scene.partition.firsts.decode()])
+    assert sentences(report) == []
+    await goes_on(scene)
+
+
 async def test_the_scene_is_clean(scene: Scene):
     report = await checked(scene)
     assert sentences(report) == []
