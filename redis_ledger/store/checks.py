@@ -71,8 +71,8 @@ async def check(
         if node.is_cluster_node and not store.topology.has_slots
     ]
     await store.admission.look()
-    lost = [standing for _, standing in store.admission.standings() if not standing.is_readable]
-    bad += [_as_problem(standing.sentence) for standing in lost]
+    lost = [status for _, status in store.admission.statuses() if not status.is_readable]
+    bad += [_as_problem(status.sentence) for status in lost]
     if not bad:
         bad += await _writing(store)
     if not bad:

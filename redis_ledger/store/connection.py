@@ -1,12 +1,12 @@
-"""One socket to one server: commands out in one write per event-loop tick, replies back in order.
+"""One connection to one server: sends commands in one write per event-loop tick, and receives replies in order.
 
     send(call) send(call) ─▶ out ──one write per tick──▶ Redis
                              queue [c1 c2 | c3 c4]  ◀── replies, matched to the head of the queue
                                     sent │ not yet written
 
-A call without a waiter (timed out, cancelled) keeps its place in the queue, so the replies behind it
-still find their calls.  When the socket breaks, `sent` tells which calls Redis may have seen and which it cannot have
-seen.  `Node` (node.py) decides what happens to them.
+A call without a waiter (timed out, cancelled) keeps its place in the queue, so that later replies still match their
+calls.  When the connection breaks, `sent` separates the calls that Redis may have received from those that it cannot
+have received.  `Node` (node.py) decides what happens to them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from hiredis import HiredisError, Reader, ReplyError, pack_command
 from redis_ledger.store.address import Address
 from redis_ledger.telemetry import metrics
 
-LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
-NEVER = 1 << 62  # a tick that does not come
+LARGE_BYTES = 8 * 1024  # a larger argument is passed to the socket without a copy
+NEVER = 1 << 62  # a tick that never comes
 ALONE = 1  # copies required of a call that does not wait for replicas
 
 Arg = bytes | str | int | memoryview  # a memoryview is payload: it must not change until the reply has arrived
@@ -38,20 +38,20 @@ _calls, _observe = metrics.redis_calls, metrics.redis_round_trip.of().observe
 
 
 class RedisCall:
-    """What was asked, and who waits for the answer.
+    """A call: its commands, and the future of its reply.
 
     slot      routing: the cluster slot, or -1 for any node
-    retry     it may be repeated after Redis may have seen it
-    replies   how many replies belong to it; more than one for a MULTI unit, whose last is EXEC's
-    plain     one reply, no fenced call behind it: the fast path
+    retry     it may be repeated after Redis may have received it
+    replies   the number of its replies; more than one for a MULTI unit, whose last is EXEC's
+    plain     one reply and no fence: the fast path
     tick      when it was issued, in ticks of the store's watch; give_up: when to stop trying to reach Redis
     written   an earlier connection wrote it and lost the reply
     hops      how often Redis refused it with "elsewhere" or "later"
     in_sync   copies that must have its effect before it is answered, the primary's included; 0: what the node requires
-    apart     it may name keys that are absent: where its slot refuses it, other calls of the slot do not wait for it
+    apart     its keys may be absent: if its slot refuses it, other calls of the slot do not wait for it
     """
 
-    # Defaults live on the class, so that making a call sets four attributes and not a dozen.
+    # Defaults are on the class, so that creating a call sets four attributes and not a dozen.
     plain = True
     replies = 1
     tick = 0
@@ -81,13 +81,13 @@ class RedisCall:
     def fail(self, error: BaseException) -> None:
         if not self.future.done():
             self.future.set_exception(error)
-            # A caller whose first of two calls failed does not wait for the second.  Without this asyncio would log
-            # that as an exception that was never retrieved.
+            # A caller whose first of two calls failed does not await the second.  Without this asyncio would log its
+            # exception as never retrieved.
             self.future.exception()
 
 
 def pack(args: Sequence[Arg]) -> Frame:
-    """One command.  Cost: copies every argument, except payload above LARGE_BYTES."""
+    """Encodes one command.  Cost: copies every argument, except payload above LARGE_BYTES."""
     for arg in args:
         if type(arg) is memoryview or (type(arg) is bytes and len(arg) > LARGE_BYTES):
             return _pack_large(args)
@@ -110,7 +110,7 @@ def _pack_large(args: Sequence[Arg]) -> list[Piece]:
 
 
 def concat(frames: Sequence[Frame]) -> Frame:
-    """Frames one after the other as one frame; only neighbouring small ones are joined."""
+    """Joins frames to one frame; only adjacent small ones are copied together."""
     out: list[Piece] = []
     small: list[Piece] = []
     for frame in frames:
@@ -129,7 +129,7 @@ def concat(frames: Sequence[Frame]) -> Frame:
 
 class Connection(asyncio.Protocol):
     """conclude: called with every reply that is an error or the last of a unit, instead of the fast path.
-    lost: called once when the socket is gone, unless it was closed by `close()`."""
+    lost: called once when the connection is lost, unless it was closed by `close()`."""
 
     def __init__(
         self,
@@ -140,8 +140,8 @@ class Connection(asyncio.Protocol):
         self.conclude = conclude
         self.queue: deque[RedisCall] = deque()
         self.out: list[Frame] = []
-        self.sent = 0  # calls at the head of the queue that were handed to the socket
-        self.heard = False  # something arrived since the watch looked last
+        self.sent = 0  # calls at the head of the queue that were written to the socket
+        self.heard = False  # bytes arrived since the last tick
         self.silent_ticks = 0
         self._timed = 0  # calls until the write that is being timed is answered; 0: none is
         self._timed_s = 0.0
@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
 
     def flush(self) -> None:
         transport = self._transport
-        # Nothing is written to a socket that is known to be gone: those calls stay unsent, and safe to repeat.
+        # Do not write to a lost connection: its calls stay unsent, and safe to repeat.
         if transport is None or transport.is_closing() or not self.out:
             return
         out, self.out = self.out, []
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
                     try:
                         call.future.set_result(reply)
                     except asyncio.InvalidStateError:
-                        continue  # timed out or cancelled; only its place in the queue was left
+                        continue  # timed out or cancelled; only its place in the queue remained
                 elif call.replies > 1 and len(call.got) + 1 < call.replies:
                     call.got.append(reply)
                 else:
@@ -248,7 +248,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """Closes without telling `lost`."""
+        """Closes without calling `lost`."""
         self._lost = None
         if self._transport is not None:
             self._transport.close()
@@ -266,7 +266,7 @@ async def dial(address: Address, make: Callable[[], P]) -> P:
 
 
 async def ask(connection: Connection, commands: Sequence[Sequence[Arg]]) -> list[Any]:
-    """Replies to plain commands on a connection that is not in service yet; errors are values, not raised."""
+    """Sends plain commands on a connection that is not in service yet; returns replies, with errors as values."""
     futures = []
     for command in commands:
         call = RedisCall(connection.loop.create_future(), pack(command), -1, False)
@@ -290,7 +290,7 @@ async def handshake(connection: Connection, address: Address) -> None:
 
 
 async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float) -> Any:
-    """One command on a connection of its own.  Raises OSError (TimeoutError is one); a refusal by Redis is one too."""
+    """Sends one command on a separate connection.  Raises OSError, also for a timeout or a refusal by Redis."""
     async with asyncio.timeout(timeout_s):
         connection = await dial(address, lambda: Connection(settle, fail_all))
         try:
@@ -308,7 +308,7 @@ async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float
 
 
 def settle(call: RedisCall, reply: Any) -> None:
-    """Gives the caller what came, whatever it is: what a connection does that is not in service."""
+    """Passes any reply to the caller, for a connection that is not in service."""
     if isinstance(reply, Exception):
         call.fail(reply)
     else:

@@ -1,12 +1,12 @@
-"""One node of Redis, for as long as the store lives: it outlasts every socket to that node.
+"""One node of Redis: it exists as long as the store, through any number of connections.
 
     send ─▶ connection, while there is one          broken ─▶ written, retry=False  ─▶ OutcomeUnknown
          └▶ waiting, while there is none                      written, retry=True   ─▶ waiting, in the old order
                                                               not written           ─▶ waiting
     waiting longer than retry_ms: never written ─▶ StoreUnavailable,  written ─▶ StoreTimeout
 
-Reconnecting backs off to BACKOFF_S_MAX with jitter.  All time is counted in ticks of one `Watch` per store, so that a
-call costs no timer.
+Reconnecting backs off to BACKOFF_S_MAX with jitter.  Time is counted in ticks of one `Watch` per store, so that a call
+needs no timer.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _log = logging.getLogger("redis_ledger.store")
 
 
 class Node:
-    """locate     where the node is now; asked before every attempt to connect (a sentinel may name another one)
-    conclude   takes every reply that is an error or ends a unit
+    """locate     returns the node's address; called before every attempt to connect (a failover may have changed it)
+    conclude   gets every reply that is an error or ends a unit
     on_down    called after every failed attempt and every break
-    primary    whether a replica at that address is to be refused now
-    inspection checks a new connection before it carries a call
-    open_barrier  makes the barrier of a new connection; None: replies do not wait for replicas
+    primary    whether a replica at that address is refused now
+    inspection checks a new connection before its first call
+    open_barrier  creates the barrier of a new connection; None: replies do not wait for replicas
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Node:
 
     def bar(self, why: LedgerError | None, *, is_readable: bool) -> None:
         """Refuses writes, and reads unless is_readable, until it is called with None.  Calls that wait for a
-        connection are refused as well; those that Redis has already are not."""
+        connection are refused as well; calls in flight are not."""
         self.barred, self.is_readable = why, is_readable
         self._may_refuse = why is not None or self._open_barrier is not None
         if why is not None:
@@ -121,7 +121,7 @@ class Node:
                 self.send(call)
 
     def _refusal(self, call: RedisCall) -> LedgerError | None:
-        """Why the call is not sent."""
+        """Returns why the call is not sent."""
         if self.barred is not None:
             word = first_word(call.frame)
             if word not in ADMINISTRATION and not (self.is_readable and word in READS):
@@ -134,7 +134,7 @@ class Node:
         return barrier.refusal(call)
 
     async def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Replies to commands that are sent although the node is barred; errors are values."""
+        """Sends commands although the node is barred, and returns their replies; errors are values."""
         conn = self.conn
         if conn is None:
             return [self._unreachable()] * len(commands)
@@ -147,7 +147,7 @@ class Node:
         return await asyncio.gather(*futures, return_exceptions=True)
 
     def fence(self, done: Callable[[], None]) -> None:
-        """Calls done once everything issued so far has been answered, refused, failed or moved elsewhere."""
+        """Calls `done` after all calls issued so far were answered, refused, failed or moved elsewhere."""
         conn = self.conn or self._paused
         last = self.waiting or (conn.queue if conn is not None else None)
         if not last:
@@ -157,7 +157,7 @@ class Node:
         last[-1].fences += (done,)
 
     def load_scripts(self) -> asyncio.Future[Any]:
-        """Sends SCRIPT LOAD for every script, ahead of whatever is sent next."""
+        """Sends SCRIPT LOAD for every script, before the next call."""
         loop = asyncio.get_running_loop()
         last: asyncio.Future[Any] = loop.create_future()
         for script in Script.all():
@@ -171,7 +171,7 @@ class Node:
     # Time
 
     def look(self) -> None:
-        """Runs on every tick.  Cost: O(calls under way)."""
+        """Runs on every tick.  Cost: O(calls in flight)."""
         tick, watch, conn = self._watch.tick, self._watch, self.conn
         oldest = tick - watch.timeout_ticks
         watch.pauses.look(self, is_silent=conn is None or (conn.sent > 0 and not conn.heard))
@@ -184,11 +184,11 @@ class Node:
         if conn.heard or not conn.sent:
             conn.heard, conn.silent_ticks = False, 0
             return
-        # Half as long again as a call may take: a server that was only slow keeps its connection, and its late replies
-        # find the places of their calls.
+        # One and a half times the timeout of a call: a server that is only slow keeps its connection, and its late
+        # replies match their calls.
         conn.silent_ticks += 1
         if conn.silent_ticks >= watch.timeout_ticks * 3 // 2:
-            conn.abort(TimeoutError("it has not answered anything for too long"))
+            conn.abort(TimeoutError("it has not replied for too long"))
 
     def _thin_out(self, tick: int, oldest: int) -> None:
         kept: deque[RedisCall] = deque()
@@ -209,7 +209,7 @@ class Node:
         return OutcomeUnknown(f"Redis at {self.name} did not answer in time; the write may or may not have happened.")
 
     def silence(self) -> Unreachable:
-        """Why there is no connection, while the first attempt has neither succeeded nor failed."""
+        """Returns why there is no connection while the first attempt is still running."""
         return explain(TimeoutError(), self._tried)
 
     def _unreachable(self) -> LedgerError:
@@ -267,8 +267,7 @@ class Node:
                 self.send(call)
 
     def recheck(self) -> None:
-        """Compares the node's data as on a new connection. Calls that are issued meanwhile wait; those that Redis has
-        already are answered."""
+        """Compares the node's data as on a new connection.  New calls wait for it; calls in flight are answered."""
         conn = self.conn
         if conn is None:
             return  # the next connection is compared
@@ -346,12 +345,12 @@ class Node:
             conn.abort(why)
 
     def under_way(self) -> Sequence[RedisCall]:
-        """Calls that Redis has, or is about to get."""
+        """Returns the calls in flight, and those about to be sent."""
         conn = self.conn or self._paused
         return tuple(conn.queue) if conn is not None else ()
 
     def strand(self) -> deque[RedisCall]:
-        """Takes the calls that wait for a connection, in order, to be sent by another link."""
+        """Removes and returns the calls that wait for a connection, in order, for another link."""
         waiting, self.waiting = self.waiting, deque()
         return waiting
 

@@ -1,11 +1,11 @@
-"""The only door to Redis: scripts and commands go out pipelined, replies come back in order.
+"""The only access to Redis: sends scripts and commands pipelined, and receives replies in order.
 
-    store.call(script, keys, args) ──▶ a future at once; everything of one event-loop tick leaves in one write per node
+    store.call(script, keys, args) ──▶ a future at once; calls of one event-loop tick are one write per node
 
-Nothing here is a coroutine per call: a future is returned and the caller awaits it, or many of them together.  Calls
-with the same routing key are carried out in the order they were issued, through reconnects and moving slots too; only
-what was in flight already when Redis refused a call may overtake it (slot_retry.py).  A call without `retry` is never
-written again after Redis may have seen it: it fails with OutcomeUnknown instead.
+A call returns a future and no coroutine; the caller awaits one or many together.  Calls with the same routing key are
+executed in the order in which they were issued, also through reconnects and slot migrations; only calls that were in
+flight when Redis refused a call may overtake it (slot_retry.py).  A call without `retry` is never sent again after
+Redis may have received it: it fails with OutcomeUnknown instead.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ScriptCall(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Many small commands for Store.multi, as Redis reads them: for those who have thousands of one shape."""
+    """Many small commands for Store.multi, already encoded, for thousands of the same shape."""
 
     frame: bytes
     commands: int
@@ -83,18 +83,18 @@ class Store:
         """Connects and loads every script.
 
         timeout_ms  longest one call may take
-        retry_ms    how long a call waits for Redis to come back, and a call with retry is repeated
-        copies      required of what a call did before it is answered (durability `replicas`); None: only the primary's
-        on_wait     gets a sentence whenever there is something to say about why this takes long
-        Raises ValueError for a URL that cannot be understood, StoreUnavailable if Redis is not there, ScriptBroken
-        if the scripts are not whole.
+        retry_ms    how long a call waits for Redis to return, and a call with retry is repeated
+        copies      required of a call's effect before it is answered (durability `replicas`); None: only the primary's
+        on_wait     gets a sentence on the reason of a long wait
+        Raises ValueError for an invalid URL, StoreUnavailable if Redis cannot be reached, ScriptBroken if scripts are
+        incomplete.
         """
         target = parse_url(url)
         Script.all()  # fails here if a script is broken
         topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target, prefix, copies)
         try:
             await topology.open(on_wait)
-            await topology.admission.look()  # of a cluster, what one node tells decides what another has to hold
+            await topology.admission.look()  # on a cluster, the reply of one node decides what another must have
             topology.admission.open()
         except BaseException:
             await topology.close()
@@ -102,17 +102,17 @@ class Store:
         return cls(topology, prefix)
 
     async def close(self) -> None:
-        """Calls still under way fail.  Cost: does not wait for Redis."""
+        """Fails calls in flight.  Does not wait for Redis."""
         await self._pubsub.close()
         await self.topology.close()
 
     @property
     def primaries(self) -> int:
-        """How many nodes share the slots."""
+        """The number of primaries."""
         return len(self.topology.links())
 
     def pause(self, key: bytes) -> Pause | None:
-        """The last time that Redis did not answer, as this store has seen it."""
+        """The last outage of Redis that this store observed."""
         return self.topology.watch.pauses.last(self.topology.owner(self._slot(key)))
 
     def turnstile(self, key: bytes) -> Turnstile:
@@ -122,7 +122,7 @@ class Store:
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True
     ) -> asyncio.Future[Any]:
-        """EVALSHA on the node of keys[0].  retry: running it twice is the same as once."""
+        """EVALSHA on the node of keys[0].  retry: the script is idempotent."""
         future = self._create_future()
         slot = self._slot(keys[0])
         call = RedisCall(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
@@ -144,8 +144,8 @@ class Store:
         return future
 
     def write_allow_oom(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
-        """One small write that Redis carries out at its maxmemory too: never payload.  Not for `multi`, of which a full
-        Redis refuses every command."""
+        """One small write that Redis executes at maxmemory too; never payload.  Not for `multi`, of which Redis
+        then refuses every command."""
         return self.call(WRITE_ALLOW_OOM, (key,), (command, *args), retry=retry)
 
     def multi(
@@ -154,9 +154,9 @@ class Store:
     ) -> asyncio.Future[list[Any]]:  # fmt: skip
         """MULTI, the commands and EXEC as one unit on the node of key; the future is EXEC's list.
 
-        awaits_replicas: False: at durability `replicas` it is answered as soon as the primary has executed it.
-        An element may be a ReplyError instance: that command failed, the others stand.
-        Raises ScriptMissing if one of the scripts was not known; it has been loaded by then.
+        awaits_replicas: False: at durability `replicas`, the reply does not wait for replicas.
+        An element may be a ReplyError instance: that command failed, the others took effect.
+        Raises ScriptMissing if a script was not loaded; it is loaded then.
         """
         future = self._create_future()
         slot = self._slot(key)
@@ -181,8 +181,8 @@ class Store:
         return future
 
     def require_copies(self, key: bytes, copies: int) -> None:
-        """From now on calls on keys with this hash tag need so many copies, the primary's included, before they are
-        answered; not fewer than the store requires.  Without effect unless the store has been opened with `copies`."""
+        """Sets the copies, the primary's included, required before calls on keys with this hash tag are answered; at
+        least those of the store.  Without effect unless the store was opened with `copies`."""
         required = self.topology.copies
         if required is not None and copies > required.min_insync:
             self._copies[_hash_tag(key)] = copies
@@ -195,7 +195,7 @@ class Store:
     async def subscribe(
         self, channel: bytes, on_message: Callable[[bytes], None], on_lost: Callable[[], None]
     ) -> Callable[[], None]:
-        """SSUBSCRIBE; returns once it is in force, with the order to end it.
+        """SSUBSCRIBE; returns when it is in effect, with the function to end it.
 
         on_lost: messages may have been missed; called when the subscription breaks, and again when it is back.
         Raises StoreUnavailable if Redis does not confirm within retry_ms.

@@ -40,8 +40,8 @@ async def test_aborted_records_and_markers_never_hold_a_subscription_back(broker
         found = await receive_values(broker, "t", name)
         assert list(found.values()) == ["yes"] * 10
         assert await broker.subscriptions.ack("t", name, "c1", list(found)) == 10
-        standing = await cursor(broker, name)
-        assert (standing.backlog, standing.mark_delete) == (0, standing.end)
+        stats = await cursor(broker, name)
+        assert (stats.backlog, stats.mark_delete) == (0, stats.end)
     await broker.subscriptions.seek("t", "s", to="earliest")
     assert len(await offsets(broker)) == 10
 

@@ -50,7 +50,7 @@ async def some(server: Server, prefix: str, count: int) -> AsyncIterator[list[Br
 
 
 def states(broker: Broker) -> list[NodeState]:
-    return [standing.state for _, standing in broker.store.admission.standings()]
+    return [status.state for _, status in broker.store.admission.statuses()]
 
 
 async def until(broker: Broker, state: NodeState) -> str:

@@ -76,11 +76,11 @@ def replicas(*lags: int) -> NodeInfo:
     ],
 )
 def test_a_look_has_one_outcome(promised, known, seen, state):
-    standing = node_status(promised, known, seen)
-    assert standing.state is state
-    assert bool(standing.sentence) == (state is not NodeState.FIT)
-    assert type(standing.error) is (TooFewReplicas if state is NodeState.REPLICAS else RedisUnfit)
-    assert standing.is_readable == (state in (NodeState.FIT, NodeState.DISK, NodeState.WEAKER))
+    status = node_status(promised, known, seen)
+    assert status.state is state
+    assert bool(status.sentence) == (state is not NodeState.FIT)
+    assert type(status.error) is (TooFewReplicas if state is NodeState.REPLICAS else RedisUnfit)
+    assert status.is_readable == (state in (NodeState.FIT, NodeState.DISK, NodeState.WEAKER))
 
 
 @pytest.mark.parametrize("state", [ObservedNode(GOOD, ""), ObservedNode(GOOD, "b"), ObservedNode(GOOD, "a", claim="z")])
