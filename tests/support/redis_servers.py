@@ -142,7 +142,8 @@ class Server:
 @contextlib.contextmanager
 def redis_server(*, unix: bool = False, server_binary: str | None = None, **conf: str) -> Iterator[Server]:
     """conf: settings by name, `_` for `-`: redis_server(maxmemory="10mb", appendonly="yes")."""
-    with tempfile.TemporaryDirectory(prefix="rl-") as folder:
+    # A child that writes for a replica may outlive its server for a moment.
+    with tempfile.TemporaryDirectory(prefix="rl-", ignore_cleanup_errors=True) as folder:
         server = Server(Path(folder), unix=unix, port=0, server_binary=server_binary, **conf)
         try:
             server.start()
