@@ -131,11 +131,9 @@ class Catalog:
         return entry
 
     async def by_id(self, topic_id: bytes) -> TopicEntry:
-        """The topic of this id, 16 bytes as Kafka sends it.  Raises UnknownTopicId.
-
-        Cost: none for one that is known.  An unknown id costs a small read, shared by concurrent calls; the
-        whole catalog is read for it only when it has changed since that was done last.
-        """
+        """The topic of this id, 16 bytes as Kafka sends it.  Raises UnknownTopicId.  Cost: none for one that is known.
+        An unknown id costs a small read, shared by concurrent calls; the whole catalog is read for it only when it has
+        changed since that was done last."""
         wanted = topic_id.hex()
         if wanted not in self._names:
             await self._look_for(wanted)
@@ -227,10 +225,8 @@ class Catalog:
             self._store.require_copies(partition.keys.state, 0)
 
     async def refresh(self) -> None:
-        """Drops cached entries that other brokers have changed, and completes unfinished changes.
-
-        Cost: one round trip if nothing has changed.
-        """
+        """Drops cached entries that other brokers have changed, and completes unfinished changes.  Cost: one round trip
+        if nothing has changed."""
         version = await self._read_version()
         if version == self.versions.refreshed:
             return
