@@ -175,10 +175,8 @@ class Admission:
             return
         self._doubted.discard(link)
         try:
-            last = self._last.get(link)
-            life = f"{last.run_id} {last.replication_id}" if last else ""
             for call in self.on_compare:
-                await call(Probed(lambda key: self._owns(link, key), probe, life), within_s)
+                await call(Probed(lambda key: self._owns(link, key), probe, self.life(link)), within_s)
         except BaseException:
             self._doubted.add(link)
             raise
@@ -188,6 +186,11 @@ class Admission:
         for link in self._topology.links():
             self._doubted.add(link)
             await self.compare(link, link.ask, within_s=0.0)
+
+    def life(self, link: Node) -> str:
+        """Run id and replication id of the node, as last read; "" if unknown."""
+        last = self._last.get(link)
+        return f"{last.run_id} {last.replication_id}" if last else ""
 
     def doubt(self, link: Node) -> None:
         """The node serves slots that another one served: compares it before further calls."""

@@ -59,6 +59,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
                                         Cluster a number whose slot the node owns
     rl:{witness:<n>}:count      string  raised by every broker twice a second; lower after Redis has lost writes
+    rl:{witness:<n>}:lives      list    "life count": run id and replication id of the node, the counter when it began
     rl:{witness:<n>}:compared   hash    broker → run id and replication id of the node that it has compared last
     rl:{catalog}:epochs         hash    "topic id:partition" → leader epoch, if Redis has lost records of the partition
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
@@ -314,6 +315,10 @@ def replication_marker(prefix: str, number: int) -> bytes:
 
 def write_counter(prefix: str, number: int) -> bytes:
     return f"{prefix}:{{witness:{number}}}:count".encode()
+
+
+def node_lives(prefix: str, number: int) -> bytes:
+    return f"{prefix}:{{witness:{number}}}:lives".encode()
 
 
 def compared_brokers(prefix: str, number: int) -> bytes:

@@ -294,3 +294,31 @@ async def test_a_broker_that_remembers_less_waits_for_one_that_remembers_more(re
             gate.set()
             assert (await appended)[0].base_offset == 3 + GAP + 1
             assert await values_of(knows_more, "orders") == ["old", "new"]
+
+
+async def test_a_broker_that_comes_late_still_finds_that_writes_are_lost(redis: Server, prefix: str):
+    async with one(redis.url, prefix, name="b1", **FAST) as late:
+        await late.topics.create("orders", 1)
+        await late.rollbacks.raise_counters()
+        backup = Backup(redis)
+        for _ in range(3):
+            await late.rollbacks.raise_counters()
+        (lost_record,) = await late.records.produce("orders", records("lost"))
+        await late.redis_watch.close()
+        # when it is cut off, and another one writes past its offsets meanwhile
+        node = late.store.topology.links()[0]
+        connect, gate = node.locate, asyncio.Event()
+
+        async def later() -> Any:
+            await gate.wait()
+            return await connect()
+
+        node.locate = later
+        backup.restore()
+        async with one(redis.url, prefix, name="b2", **FAST) as other:
+            (again,) = await other.records.produce("orders", records("new"))
+            assert again.base_offset == lost_record.base_offset, "nothing tells it"
+            for _ in range(9):
+                await other.rollbacks.raise_counters()
+            gate.set()
+            await holds(lambda: late.lost_writes.kinds == {"other": 1})

@@ -85,11 +85,11 @@ class LostWrites:
             version=stored,
         )
 
-    def lost_others(self, name: str, remembered: int, stored: int) -> None:
+    def lost_others(self, number: int, remembered: int, stored: int) -> None:
         self._count("other")
         _log.error(
             "Redis came back with older data: the counter of a node went back, so acknowledgements, group offsets or "
-            "other changes are lost", counter=name, remembered=remembered, stored=stored,
+            "other changes are lost", witness=number, remembered=remembered, stored=stored,
         )  # fmt: skip
 
     @property

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from redis_ledger.broker.cluster.lost_writes import LostWrites
+from redis_ledger.broker.cluster.witness import LIVES_MAX, Count, lost_above, parse_lives
 from redis_ledger.clock import Clock
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.answered_offsets import AnsweredEnd
@@ -24,7 +25,7 @@ from redis_ledger.ledger.leader_epochs import GAP, ITEMS_MAX, EpochEnd, compare,
 from redis_ledger.store.admission import WITNESSES, Probed
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.inspection import Probe
-from redis_ledger.store.keys import CatalogKeys, PartitionKeys, compared_brokers, write_counter
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys, compared_brokers, node_lives, write_counter
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import WRITE_ALLOW_OOM, ReplyError, Store
@@ -32,6 +33,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog, get
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
 
+WITNESS = Script.load("broker/witness")
 TAKE_OVER, COORDINATOR_TAKE_OVER = Script.load("ledger/takeover"), Script.load("txn/takeover")
 ENTRIES_GAP = 1_000  # log entries of a coordinator between the remembered number and the next one
 AT_ONCE = 500  # commands in one write
@@ -45,11 +47,11 @@ _log = get()
 
 
 class Remembered(NamedTuple):
-    """What was answered before. coordinators: number → next serial and log entry; counters: of nodes."""
+    """What was answered before. coordinators: number → next serial, log entry; counters: by number of the witness."""
 
     catalog_version: int
     coordinators: dict[int, tuple[int, int]]
-    counters: dict[bytes, int]
+    counters: dict[int, Count]
 
 
 class Rollbacks:
@@ -80,7 +82,7 @@ class Rollbacks:
         self._on_found, self._follow_up, self._store_epochs = on_found, follow_up, store_epochs
         self._name, self._others, self._loop = name, others, asyncio.get_running_loop()
         self._keys = CatalogKeys(store.prefix)
-        self.counters: dict[bytes, int] = {}  # as raised last, by key
+        self.counters: dict[int, Count] = {}  # as raised last
         self.earlier = Remembered(-1, {}, {})  # of an earlier run, from the state directory
         self._limited_log = RateLimitedLog(every_s=10.0)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -102,24 +104,26 @@ class Rollbacks:
         return Remembered(max(self.earlier.catalog_version, self._catalog.versions.newest), coordinators, counters)
 
     async def raise_counters(self) -> None:
-        """Raises the counter of each node. Cost: one small write for each."""
-        keys = self._counter_keys()
-        replies = await asyncio.gather(
-            *(self._store.write_allow_oom("INCR", key) for key in keys), return_exceptions=True
-        )
-        for key, reply in zip(keys, replies, strict=True):
-            if isinstance(reply, int):
-                self.counters[key] = max(reply, self.counters.get(key, 0))
+        """Raises the counter of each node. Cost: one small script for each."""
+        nodes, prefix = self._witnesses(), self._store.prefix
+        calls = [
+            self._store.call(WITNESS, (write_counter(prefix, number), node_lives(prefix, number)), (life, LIVES_MAX))
+            for number, life in nodes.items()
+        ]
+        replies = await asyncio.gather(*calls, return_exceptions=True)
+        for (number, life), reply in zip(nodes.items(), replies, strict=True):
+            if not isinstance(reply, BaseException):
+                self.counters[number] = Count(life, int(reply[1]))
 
-    def _counter_keys(self) -> list[bytes]:
-        """One for each node that is connected."""
-        topology, found = self._store.topology, dict[str, bytes]()
+    def _witnesses(self) -> dict[int, str]:
+        """One number for each node that is connected, and the life of the node."""
+        topology, admission, found, seen = self._store.topology, self._store.admission, dict[int, str](), set[str]()
         for number in range(WITNESSES if topology.has_slots else 1):
-            key = write_counter(self._store.prefix, number)
-            owner = topology.owner(topology.slot(key))
-            if owner.conn is not None:
-                found.setdefault(owner.name, key)
-        return list(found.values())
+            owner = topology.owner(topology.slot(write_counter(self._store.prefix, number)))
+            if owner.conn is not None and owner.name not in seen:
+                seen.add(owner.name)
+                found[number] = admission.life(owner)
+        return found
 
     # -- compare -----------------------------------------------------------------------------------------------------
 
@@ -170,15 +174,21 @@ class Rollbacks:
         return self._lost.count > before
 
     async def _compare_counters(self, known: Remembered, owns: Owns, probe: Probe) -> None:
-        keys = [key for key in known.counters if owns(key)]
-        for key, reply in zip(keys, await _ask(probe, [(b"GET", key) for key in keys]), strict=True):
-            if is_elsewhere(reply):
+        prefix = self._store.prefix
+        numbers = [number for number in known.counters if owns(write_counter(prefix, number))]
+        commands = list[tuple[Arg, ...]]()
+        for number in numbers:
+            commands += [(b"GET", write_counter(prefix, number)), (b"LRANGE", node_lives(prefix, number), 0, -1)]
+        replies = await _ask(probe, commands)
+        for number, count, lives in zip(numbers, replies[::2], replies[1::2], strict=True):
+            if is_elsewhere(count) or is_elsewhere(lives):
                 continue
-            stored = int(reply or 0)
-            if stored < known.counters[key]:
-                self._lost.lost_others(key.decode(), known.counters[key], stored)
-            self.counters[key] = stored
-            self.earlier.counters.pop(key, None)
+            remembered = known.counters[number]
+            stored = lost_above(remembered, int(count or 0), parse_lives(lives))
+            if stored >= 0:
+                self._lost.lost_others(number, remembered.value, stored)
+            self.counters.pop(number, None)
+            self.earlier.counters.pop(number, None)
 
     async def _compare_catalog(self, known: Remembered, probe: Probe) -> bool:
         """Whether it is older. Its version continues above the remembered one, for caches that are keyed by it."""

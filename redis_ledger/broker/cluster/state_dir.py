@@ -21,6 +21,7 @@ from typing import IO
 import msgspec
 
 from redis_ledger.broker.cluster.rollbacks import Remembered, Rollbacks
+from redis_ledger.broker.cluster.witness import Count
 from redis_ledger.ledger.answered_offsets import AnsweredOffsets
 from redis_ledger.telemetry.logs import RateLimitedLog, get
 
@@ -40,7 +41,7 @@ class Answered(msgspec.Struct):
     prefix: str
     catalog_version: int = -1
     coordinators: dict[int, tuple[int, int]] = {}
-    counters: dict[str, int] = {}
+    counters: dict[int, tuple[str, int]] = {}  # life and count
     partitions: list[PartitionRow] = []
 
 
@@ -114,8 +115,8 @@ class StateDir:
         for number, (following, entry) in file.coordinators.items():
             known = coordinators.get(number, (0, 0))
             coordinators[number] = (max(following, known[0]), max(entry, known[1]))
-        for name, count in file.counters.items():
-            counters[name.encode()] = max(count, counters.get(name.encode(), 0))
+        for number, (life, count) in file.counters.items():
+            counters[number] = max(Count(life, count), counters.get(number, Count("", 0)), key=lambda each: each.value)
         version = max(file.catalog_version, earlier.catalog_version)
         self._rollbacks.earlier = Remembered(version, coordinators, counters)
         for topic, number, topic_id, epoch, end in file.partitions:
@@ -144,7 +145,7 @@ class StateDir:
         return msgspec.json.encode(
             Answered(
                 self._cluster_id, self._prefix, known.catalog_version, known.coordinators,
-                {key.decode(): count for key, count in known.counters.items()},
+                {number: (count.life, count.value) for number, count in known.counters.items()},
                 [(each.topic, each.number, each.topic_id, each.epoch, each.end) for each in ends],
             )
         )  # fmt: skip
