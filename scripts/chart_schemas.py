@@ -1,9 +1,8 @@
-"""What Kubernetes takes, as one small strict JSON schema a kind: tests/chart/schemas/.
+"""Generates one small, strict JSON schema per Kubernetes kind: tests/chart/schemas/.
 
-Kubernetes' OpenAPI document and the custom resources' own definitions hold the types.  Here each kind of the chart
-becomes one file that needs no other: descriptions go, what a kind does not reach goes, and no object takes a field it
-does not name.  Null is no value, so a template that renders an empty map as null is found.
-Source: the modules below, Apache License 2.0.
+Kubernetes' OpenAPI document and the custom resources' own definitions hold the types.  Each kind of the chart becomes
+one self-contained file without descriptions and unused types, and objects accept no unknown fields.  Null is not a
+value, so a template that renders an empty map as null is detected.  Source: the modules below, Apache License 2.0.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def schemas(kubernetes: Path, operator: Path, cert_manager: Path) -> dict[Path, 
 
 
 def standalone(root: Schema, types: Schema) -> Schema:
-    """A type with all that it reaches, under `definitions`."""
+    """A type with all types that it references, under `definitions`."""
     reached: Schema = {}
     top = strict(root)
     waiting = references(top)
@@ -83,7 +82,7 @@ def api_version(identity: Schema) -> str:
 
 
 def custom(definition: Path, types: Schema) -> Schema:
-    """The schema that a custom resource's definition carries for its version v1."""
+    """The schema of version v1 in the definition of a custom resource."""
     spec = yaml.safe_load(definition.read_text())["spec"]
     version = next(each for each in spec["versions"] if each["name"] == "v1")
     root = version["schema"]["openAPIV3Schema"]
@@ -93,7 +92,7 @@ def custom(definition: Path, types: Schema) -> Schema:
 
 
 def strict(schema: Schema) -> Schema:
-    """Without words, and closed."""
+    """Removes descriptions and forbids unknown fields."""
     if schema.get("x-kubernetes-int-or-string"):
         return {"type": ["string", "integer"]}
     if "$ref" in schema:
@@ -117,7 +116,7 @@ def references(schema: Any) -> set[str]:
 
 
 def shown(schema: Schema) -> str:
-    """JSON with a line for each definition, so that a newer version is a readable change."""
+    """JSON with one line per definition, so that updates have readable diffs."""
     definitions = schema.pop("definitions")
     lines = [f"  {json.dumps(name)}: {json.dumps(each, sort_keys=True)}" for name, each in definitions.items()]
     top = json.dumps(schema, sort_keys=True)[1:-1]

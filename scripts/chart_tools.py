@@ -1,6 +1,6 @@
 """Helm, kubeconform and promtool, which the chart's tests need: built once with Go, kept in the user's cache folder.
 
-    .venv/bin/python scripts/chart_tools.py            builds what is missing (a few minutes, once)
+    .venv/bin/python scripts/chart_tools.py            builds missing tools (a few minutes, once)
     .venv/bin/python scripts/chart_tools.py schemas    writes tests/chart/schemas/ anew from Kubernetes' OpenAPI
 
 They are Go modules at the versions below, verified by Go's checksum database.  A new version is built at the next run.
@@ -55,11 +55,11 @@ def tool(name: str) -> Path:
 
 
 def prepare() -> None:
-    """Builds what is missing or of another version.  Raises Unavailable."""
+    """Builds tools that are missing or have another version.  Raises Unavailable."""
     home = folder()
     home.mkdir(parents=True, exist_ok=True)
     with (home.parent / "lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)  # two runs at a time build it once
+        fcntl.flock(guard, fcntl.LOCK_EX)  # concurrent runs build it once
         for wanted in TOOLS:
             if shutil.which("go") is None and (home / wanted.name).exists():
                 continue  # its version cannot be checked, nor another one built
@@ -68,7 +68,7 @@ def prepare() -> None:
 
 
 def built(program: Path) -> tuple[str, str]:
-    """The package and version that Go wrote into a program; empty where there is none."""
+    """The package and version in the build information of a Go program; empty without one."""
     if not program.exists():
         return "", ""
     said = subprocess.run(["go", "version", "-m", str(program)], capture_output=True, text=True, check=False).stdout
@@ -80,11 +80,11 @@ def built(program: Path) -> tuple[str, str]:
 def build(wanted: Tool, home: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        raise Unavailable(f"{wanted.name} is built with Go, and there is none here: install Go 1.26 or newer.")
+        raise Unavailable(f"{wanted.name} is built with Go, which is not installed: install Go 1.26 or newer.")
     print(f"chart: building {wanted.name} {wanted.version} (a few minutes, once)", file=sys.stderr, flush=True)
     began = time.monotonic()
     nice = [found] if (found := shutil.which("nice")) else []
-    # In a module of its own: `go install` refuses what replaces a module for itself, as Prometheus does.
+    # In a separate module: `go install` rejects modules with replace directives, such as Prometheus.
     with tempfile.TemporaryDirectory() as place:
         for command in (
             ("mod", "init", "chart"),
@@ -92,15 +92,15 @@ def build(wanted: Tool, home: Path) -> None:
             ("build", "-trimpath", *LEAVE_OUT, "-o", str(home / wanted.name), wanted.package),
         ):
             if subprocess.call([*nice, go, *command], cwd=place) != 0:
-                raise Unavailable(f"{wanted.name} {wanted.version} could not be built; what Go said is above.")
+                raise Unavailable(f"{wanted.name} {wanted.version} could not be built; see the output of Go above.")
     print(f"chart: {wanted.name} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 def module(name: str, version: str) -> Path:
-    """Where Go keeps the sources of a module, fetched if need be.  Raises Unavailable."""
+    """The folder with the sources of a Go module, fetched if necessary.  Raises Unavailable."""
     go = shutil.which("go")
     if go is None:
-        raise Unavailable("The schemas come as Go modules, and there is no Go here.")
+        raise Unavailable("The schemas are in Go modules, and Go is not installed.")
     asked = subprocess.run(
         [go, "mod", "download", "-json", f"{name}@{version}"], capture_output=True, text=True, check=False
     )

@@ -58,15 +58,15 @@ interrupted = threading.Event()
 
 
 class SuiteOptions(NamedTuple):
-    """What was asked for.  records: of kgo's ETL tests."""
+    """Options of a run.  records: of kgo's ETL tests."""
 
     quick: bool
     records: int
 
 
 class Address(NamedTuple):
-    """Where the brokers are: host:port, and the URL of REST ("": not known, what needs it is skipped).  secured: a
-    broker that asks who calls, and the token of its administrator; without one what needs it is skipped."""
+    """Addresses of the brokers: host:port, and the REST URL ("": unknown, tests that need it are skipped).  secured: a
+    broker with authentication and the token of its administrator; without it, tests that need it are skipped."""
 
     kafka: str
     http: str
@@ -89,7 +89,7 @@ def suite_name(client: str, brokers: int) -> str:
 
 
 def plan(clients: Sequence[str], quick: bool, brokers: Sequence[int]) -> dict[int, list[str]]:
-    """Brokers → the clients that run with so many.  brokers: empty for the default."""
+    """Number of brokers → the clients to run.  brokers: empty for the default."""
     if brokers or not quick:
         return {count: list(clients) for count in brokers or BROKERS}
     found: dict[int, list[str]] = {}
@@ -102,7 +102,7 @@ def plan(clients: Sequence[str], quick: bool, brokers: Sequence[int]) -> dict[in
 
 
 class CannotServe(Exception):
-    """The broker did not start; the text says where its own words are."""
+    """The broker did not start; the message has the path of its log."""
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address,
     said = logs / "server.log"
     with said.open("a") as log:
         process = subprocess.Popen(
-            # Its stdin is ours to close: if we are killed, it ends too.
+            # It exits at the end of stdin, also if this process is killed.
             [*command, "--exit-with-stdin"],
             cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
         )  # fmt: skip
@@ -150,7 +150,7 @@ def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address,
 
 
 def ready_line(process: subprocess.Popen[str]) -> str:
-    """What it prints first; empty if it prints nothing in time."""
+    """The first line of its output; empty if it prints nothing in time."""
     pipe = process.stdout
     assert pipe is not None
     lines: list[str] = []
@@ -209,15 +209,14 @@ def run_suite(client: str, brokers: int, options: SuiteOptions, address: Address
 
 
 def reason_of(printed: str) -> str:
-    """Why a build failed: Maven's first error, else the last line."""
+    """The reason of a failed build: Maven's first error, else the last line."""
     lines = [line.strip() for line in COLOUR.sub("", printed).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("[ERROR]")]
     return errors[0] if errors else lines[-1] if lines else "it printed nothing"
 
 
 def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: float) -> int | None:
-    """Runs in a process group of its own, which is ended as a whole when time is up or this run is interrupted (then:
-    None)."""
+    """Runs in its own process group, which is ended at the time limit or if this run is interrupted (returns None)."""
     with log.open("a") as file:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
@@ -230,7 +229,7 @@ def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: fl
                 return process.wait(LOOK_S)
         return None
     finally:
-        # Also when it ended by itself: what it may have left behind is in its group.
+        # Also if it exited: child processes may be left in its group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -1,7 +1,7 @@
-"""Sends mutated requests to a broker's Kafka and REST ports for a while, and fails if anybody else notices.
+"""Sends mutated requests to a broker's Kafka and REST ports, and fails if other clients are affected.
 
     .venv/bin/python scripts/fuzz.py --seconds 60 --seed 7            one storm
-    .venv/bin/python scripts/fuzz.py --replay findings/01.000.bin     sends what was saved, and says what came back
+    .venv/bin/python scripts/fuzz.py --replay 01.000.bin              sends saved frames and prints the responses
 
 `redis-ledger serve` runs as a process of its own.  Beside the senders (tests/fuzz/drive.py) two honest clients do
 transactions (honest.py), a janitor keeps the topics, and floods, bombs and large halves of requests come now and then
@@ -67,7 +67,7 @@ SCENE_FROM = 100  # senders of floods and the like have numbers from here
 
 
 class Clock:
-    """A run of so many seconds: when the storm is over, and how long transactions may stay open."""
+    """The schedule of a run: the end of the storm, and the maximum duration of transactions."""
 
     def __init__(self, seconds: float) -> None:
         self.began_s = time.monotonic()
@@ -79,12 +79,12 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Until the end of it all."""
+        """Seconds until the end of the run."""
         return max(0.5, self.end_s - time.monotonic())
 
 
 class Armoury(NamedTuple):
-    """Built before the broker starts, as it takes a second or two."""
+    """Requests that are built before the broker starts, because that takes seconds."""
 
     batches: list[bombs.Bomb]
     texts: list[bombs.Bomb]
@@ -174,7 +174,7 @@ class Storm:
         while not self.over():
             await asyncio.sleep(min(every_s, 2.0 if number == 0 else every_s, self._left_s()))
             try:
-                async with asyncio.timeout(self._left_s()):  # what is not over then is not judged
+                async with asyncio.timeout(self._left_s()):  # unfinished requests are not judged
                     await scene(number, Random(f"{self.asked.seed}/scene/{number}"))
             except TimeoutError:
                 if self._left_s() > 0.5:  # its own; the end of the storm may be a moment away still
@@ -201,7 +201,7 @@ async def storm(asked: argparse.Namespace, findings: Findings) -> Storm:
                 if broker.exit_code is None:
                     await afterwards.reproduce(broker, one.watch.tail, findings)
         except TimeoutError:
-            print("not all was looked at afterwards: there was no time left; take more --seconds")
+            print("some final checks were left out for lack of time; use more --seconds")
         if broker.exit_code is None and (code := await broker.drain(clock.left_s)) != 0:
             findings.add("drain", "it did not end" if code is None else f"exit code {code}")
         one.watch.tail.look()

@@ -1,7 +1,7 @@
-"""Makes the pages of docs/reference/ and the index of docs/decisions/ from the code.
+"""Generates the pages of docs/reference/ and the index of docs/decisions/ from the code.
 
-.venv/bin/python scripts/gen_docs.py           writes what changed
-.venv/bin/python scripts/gen_docs.py --check   says what is stale, exit code 1
+.venv/bin/python scripts/gen_docs.py           writes changed files
+.venv/bin/python scripts/gen_docs.py --check   lists stale files, exit code 1
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
 
 def sentences(cls: type[errors.LedgerError]) -> tuple[str, str]:
-    """The title and what to do, from the docstring's first sentence and the rest."""
+    """The title and the remedy: the first sentence of the docstring and the rest."""
     title, _, advice = " ".join((cls.__doc__ or "").split()).partition(". ")
     return title.rstrip(".") + ".", advice
 
@@ -63,7 +63,7 @@ def errors_page() -> str:
 
 
 def settings() -> Iterator[Setting]:
-    """The fields of Config with the comment behind each, under the comment line above their group."""
+    """The fields of Config with their comments, by the comment line above each group."""
     lines = inspect.getsource(config.Config).splitlines()
     section = "general"
     for line in lines:
@@ -195,7 +195,7 @@ def decisions_page() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """File → content it should have."""
+    """File → expected content."""
     reference = ROOT / "docs" / "reference"
     return {
         reference / "errors.md": errors_page(),

@@ -1,7 +1,7 @@
 """Generates redis_ledger/proto/*_pb2.py and .pyi from proto/; the results are committed.
 
     .venv/bin/python scripts/gen_proto.py           writes them
-    .venv/bin/python scripts/gen_proto.py --check   says which are stale, exit code 1
+    .venv/bin/python scripts/gen_proto.py --check   lists stale files, exit code 1
 
 The compiler is grpcio-tools as pinned by requirements/dev.lock: the same sources give the same bytes everywhere.
 """
@@ -21,7 +21,7 @@ TARGET = ROOT / "redis_ledger" / "proto"
 
 
 def generate() -> dict[Path, str]:
-    """Target file → content it should have."""
+    """Target file → expected content."""
     protos = sorted(SOURCES.rglob("*.proto"))
     well_known = importlib.resources.files("grpc_tools") / "_proto"
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +37,7 @@ def generate() -> dict[Path, str]:
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
-    """Files that differ from what the sources say, and generated files that no source makes any more."""
+    """Files that differ from the generated content, and generated files without a source."""
     differing = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     orphans = [path for path in TARGET.glob("*_pb2.py*") if path not in wanted]
     return sorted(differing + orphans)

@@ -1,4 +1,4 @@
-"""Which requirement is shown by which test: docs/reference/requirements.{md,json}, written by scripts/gen_docs.py.
+"""Requirements and the tests that show them: docs/reference/requirements.{md,json}, written by scripts/gen_docs.py.
 
     tests/spec/requirements.json      what is required, one sentence each          ┐
     def test_...():                                                                ├─▶ tested, replaced or missing
@@ -63,7 +63,7 @@ def catalogue() -> tuple[Requirement, ...]:
 
 
 def collected(module: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """What pytest would collect, by the name it would show."""
+    """The tests that pytest collects, by their names."""
     for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node.name, node
@@ -74,7 +74,7 @@ def collected(module: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.A
 
 
 def named(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """The ids in its docstring and name."""
+    """The requirement ids in the docstring and name of a test."""
     in_name = {f"{area.upper()}-{number}" for area, number in ID_IN_NAME.findall(function.name)}
     return in_name | set(ID.findall(ast.get_docstring(function) or ""))
 
@@ -108,7 +108,7 @@ def shown() -> list[Shown]:
 
 
 def document(every: Iterable[Shown]) -> str:
-    """JSON, one requirement a line."""
+    """JSON with one requirement per line."""
     rows = [
         {"id": s.required.id, "priority": s.required.priority, "status": s.status, "tests": s.tests, "reason": s.reason}
         for s in every
@@ -150,6 +150,6 @@ def page(every: list[Shown]) -> str:
 
 
 def pages(reference: Path) -> dict[Path, str]:
-    """File → content it should have."""
+    """File → expected content."""
     every = shown()
     return {reference / "requirements.md": page(every), reference / "requirements.json": document(every)}

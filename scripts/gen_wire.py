@@ -1,9 +1,9 @@
 """Generates redis_ledger/kafka/protocol/messages/ from redis_ledger/kafka/protocol/schemas/; both are committed.
 
-What only clients need, to write requests and to read responses, goes to tests/support/kafka_codec/messages/.
+Request encoders and response decoders, which only clients need, go to tests/support/kafka_codec/messages/.
 
     .venv/bin/python scripts/gen_wire.py                            writes them
-    .venv/bin/python scripts/gen_wire.py --check                    says which are stale, exit code 1
+    .venv/bin/python scripts/gen_wire.py --check                    lists stale files, exit code 1
     .venv/bin/python scripts/gen_wire.py --jar kafka-clients.jar    takes the schemas anew from a jar, then writes
 
 The jar is kafka-clients of Maven Central (`mvn dependency:copy -Dartifact=org.apache.kafka:kafka-clients:4.4.0
@@ -68,7 +68,7 @@ def table(read: list[schema.Message]) -> str:
 
 
 def generate() -> dict[Path, str]:
-    """Target file → content it should have."""
+    """Target file → expected content."""
     read = messages()
     made = {TARGET / "__init__.py": table(read)}
     for message in read:
@@ -83,7 +83,7 @@ def generate() -> dict[Path, str]:
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
-    """Files that differ from what the schemas say, and generated files that no schema makes any more."""
+    """Files that differ from the generated content, and generated files without a schema."""
     differing = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     orphans = [path for folder in (TARGET, CLIENT) for path in folder.glob("*.py") if path not in wanted]
     orphans += [path for path in SCHEMAS.glob("*.json") if path.stem not in NAMES]

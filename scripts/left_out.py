@@ -1,10 +1,10 @@
-"""How a step of scripts/check.py reports what it did not run.
+"""Reports of steps of scripts/check.py about parts that did not run.
 
     left_out.note("java", "mvn is not on PATH")   a line under the step in the table of check.py
-    sys.exit(left_out.EXIT_CODE)                  when nothing ran at all
+    sys.exit(left_out.EXIT_CODE)                  if nothing ran
 
-check.py names a file in the environment of every step, and reads the notes from it.  A step that is run by hand prints
-them only.
+check.py passes a file in the environment of each step and reads the notes from it.  A step that is run directly only
+prints them.
 """
 
 from __future__ import annotations

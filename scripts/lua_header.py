@@ -1,4 +1,4 @@
-"""Reads the header of a Lua script: what it promises about its keys, arguments and replies.
+"""Parses the header of a Lua script: its keys, arguments and replies.
 
     #!lua flags=allow-oom
     --[[ area/name: one sentence that says what the script decides.
@@ -33,7 +33,7 @@ UNKNOWABLE = "{name}\\[(?!\\d+\\])|unpack\\({name}|pairs\\({name}|#{name}|in ipa
 
 
 class Indexes(NamedTuple):
-    """How far KEYS or ARGV goes.  open_ended: "7..", all from there on."""
+    """The declared indexes of KEYS or ARGV.  open_ended: "7..", all from there on."""
 
     highest: int
     open_ended: bool
@@ -57,7 +57,7 @@ class Header(NamedTuple):
 
 
 def parse(text: str) -> Header:
-    """Raises ValueError, in words, for a script without a header of the shape above."""
+    """Raises ValueError with the reason for a script without a valid header."""
     shebang = SHEBANG.match(text)
     if shebang is None:
         raise ValueError("the first line is not #!lua, with or without flags")
@@ -78,7 +78,7 @@ def with_includes(body: str, lua: Path) -> str:
 
 
 def disagreements(header: Header, name: str, lua: Path) -> list[str]:
-    """Sentences on where the header and the body (includes pasted in) do not fit; empty when they do."""
+    """Returns differences between the header and the body with its includes, as sentences."""
     said = [] if header.name == name else [f"the header calls itself {header.name}"]
     said += [f"the header has no {section}" for section in REQUIRED if not header.sections.get(section, "").strip()]
     body = re.sub(r"--[^\n]*", "", with_includes(header.body, lua))

@@ -1,4 +1,4 @@
-"""What generated pages are made of."""
+"""Markdown elements of generated pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pulsar and PIP-195's first version call the metrics of delayed delivery, and what they are here."""
+"""Metrics of delayed delivery in Pulsar and in PIP-195's first version, and their equivalents."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def scripts() -> Iterator[dict[str, Any]]:
 
 
 def needs(pin: Pin, extras: set[str]) -> Iterator[Requirement]:
-    """What a package needs on any platform, and for the extras that are asked of it."""
+    """The dependencies of a package on any platform, for the requested extras."""
     for each in (installed(pin) or (None, []))[1]:
         marker = each.marker
         if marker is None or "extra" not in str(marker) or any(marker.evaluate({"extra": name}) for name in extras):
@@ -116,7 +116,7 @@ def needs(pin: Pin, extras: set[str]) -> Iterator[Requirement]:
 
 
 def reached(locked: dict[str, Pin], roots: Iterable[str]) -> dict[str, set[str]]:
-    """Of each package that the roots lead to: the packages that it needs."""
+    """Package → its dependencies, for all packages that the roots require."""
     found: dict[str, set[str]] = {}
     left, seen = [Requirement(each) for each in roots], set[tuple[str, frozenset[str]]]()
     while left:

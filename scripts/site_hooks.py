@@ -81,7 +81,7 @@ def _repository_path(here: str, path: str) -> str:
 
 
 def _uri(path: str) -> str:
-    """Where the site has a file of the repository."""
+    """The URL of a repository file on the site."""
     if path in PAGES:
         return PAGES[path]
     if path == "README.md" or (ROOT / path).is_dir():

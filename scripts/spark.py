@@ -72,7 +72,7 @@ def find_java() -> java.JavaHome:
 
 
 def environment(java_home: Path) -> dict[str, str]:
-    """What Spark's programs find: our Java, our Python for its workers, and this checkout to import from."""
+    """The environment of Spark programs: Java, the Python of workers, and this checkout on the import path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     return kept | {
         "JAVA_HOME": str(java_home),

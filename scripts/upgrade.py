@@ -31,7 +31,7 @@ MADE = ".made"
 
 
 class Missing(Exception):
-    """What it takes is not here; the text says what to do."""
+    """A requirement is missing; the message has the remedy."""
 
 
 def main() -> int:
@@ -98,7 +98,7 @@ def laid_out(commit: str) -> Path:
 
 
 def interpreter(release: Path) -> Path:
-    """What runs it.  Raises Missing."""
+    """The Python interpreter for a release.  Raises Missing."""
     lock = release / LOCK
     if all(is_here(pin) for pin in pins(lock)):
         return Path(sys.executable)

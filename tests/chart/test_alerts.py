@@ -47,7 +47,7 @@ def one(name: str, values: str, more: str = "") -> dict[str, str]:
 
 
 def both(name: str, values: str, more: str = "") -> dict[str, str]:
-    """What two brokers tell alike."""
+    """The same series from two brokers."""
     return {f"{name}{{{at}{',' if more else ''}{more}}}": values for at in (A, B)}
 
 

@@ -1,4 +1,4 @@
-"""What the chart renders is started here, with a Redis beside it: readiness, the first commands, a drain.
+"""Starts the rendered containers with a Redis: readiness, the first commands, a drain.
 
 Containers run as rendered (tests/support/pod.py); addresses are those of loopback.
 """
@@ -100,7 +100,7 @@ def first_commands(values: str, world: World, token: str = "", where: Path | Non
 
 
 async def advertised_addresses(world: World, door: str = "kafka", **credentials: Any) -> list[tuple[str, int]]:
-    """Where a Kafka client that begins at this broker is sent."""
+    """The addresses that a Kafka client gets from this bootstrap broker."""
     client = AIOKafkaClient(bootstrap_servers=world.ports[door], **credentials)
     await client.bootstrap()
     try:

@@ -1,4 +1,4 @@
-"""What the chart makes of tests/chart/values/*.yaml: kept in golden/, and taken by Kubernetes' own schemas.
+"""Renders tests/chart/values/*.yaml and compares the manifests with golden/ and with Kubernetes' schemas.
 
 `REWRITE_GOLDEN=1 .venv/bin/python scripts/check.py chart` rewrites golden/; review the difference with git.
 """
@@ -104,7 +104,7 @@ def test_selectors_match_their_pods(name):
 
 
 def arguments(name: str, called: str = BROKERS) -> dict[str, str]:
-    """Of the brokers' command line, option → value."""
+    """The options of the brokers' command line → values."""
     pod = chart.one(name, "StatefulSet", called)["spec"]["template"]["spec"]
     words = [word.partition("=") for word in pod["containers"][0]["args"]]
     return {option: value for option, _, value in words}

@@ -1,4 +1,4 @@
-"""What an upgrade finds in the cluster, and keeps."""
+"""Upgrades of a release: existing objects are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def placed(kind: str, name: str, **content: str) -> dict[str, Any]:
 
 
 def upgraded(folder, objects, values="{}"):
-    """What `helm upgrade` would send where these objects are."""
+    """The manifests of `helm upgrade` in a cluster with these objects."""
     with cluster(folder, objects) as kubeconfig:
         return chart.run(
             "helm", "template", chart.RELEASE, chart.CHART, "--namespace", chart.NAMESPACE,

@@ -46,7 +46,7 @@ def allowed(folder: Path, *, quick: bool) -> list[str]:
 
 
 def results(path: Path) -> dict[str, Result]:
-    """What ran.  A name that ran twice keeps the worse outcome."""
+    """The results by test name.  A name that ran twice keeps the worse one."""
     found: dict[str, Result] = {}
     said: dict[str, str] = {}
     for line in path.read_text(errors="replace").splitlines():

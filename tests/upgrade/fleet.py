@@ -170,7 +170,7 @@ class Load:
         return History([event for worker in self.workers.values() for event in list(worker.events)])
 
     def report(self, history: History, turns: Sequence[Turn]) -> str:
-        """What happened, for a person: how long each turn took, what was written, and who was troubled in it."""
+        """A summary: duration of each step, written records, and affected clients."""
         lines = [
             f"broker {turn.number}: {turn.gone - turn.stopped:.1f} s to end, {turn.ready - turn.gone:.1f} s to start"
             for turn in turns

@@ -1,4 +1,4 @@
-"""What does not hold while a broker of the release before serves beside one of this: docs/howto/operate.md says so."""
+"""Restrictions while brokers of the previous release and of this one serve together, as in docs/howto/operate.md."""
 
 from __future__ import annotations
 

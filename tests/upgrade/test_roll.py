@@ -90,7 +90,7 @@ def logs(url: str) -> dict[str, Log]:
 
 
 def committed_offsets(kafka: str) -> dict[str, dict[int, int]]:
-    """Of each group, by partition, as the broker at this address tells them."""
+    """The committed offsets of each group by partition, read from the broker at this address."""
 
     async def ask() -> dict[str, dict[int, int]]:
         client = AIOKafkaAdminClient(bootstrap_servers=kafka)
@@ -105,7 +105,7 @@ def committed_offsets(kafka: str) -> dict[str, dict[int, int]]:
 
 
 def what_is_left(history: History) -> dict[str, int]:
-    """How much of what was committed each reader has not got."""
+    """The number of committed records that each reader has not received."""
     found = {by: len(history.committed("load") - history.got("load", by)) for by in (*GROUPS, "workers")}
     return found | {"watch": len(history.committed("later") - history.got("later", "watch"))}
 

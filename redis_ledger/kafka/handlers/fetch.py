@@ -248,7 +248,7 @@ def _partition_data(
 
 
 def _diverging(asked: FetchPartition, head: PartitionHead) -> EpochEndOffset | None:
-    """Where the epoch of the client's last record ends, if that is below the requested offset (KIP-595)."""
+    """The end of the epoch of the client's last record, if it is below the requested offset (KIP-595)."""
     if asked.last_fetched_epoch < 0:
         return None
     end = end_of_epoch(head.epoch_starts, asked.last_fetched_epoch, head.current)

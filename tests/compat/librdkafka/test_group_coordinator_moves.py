@@ -65,7 +65,7 @@ class Group:
             each.start()
 
     def go_on(self) -> None:
-        """Until every partition has been read from once more, and once more after that."""
+        """Waits until every partition has been read twice more."""
         for _ in range(2):
             before, until = len(self.read), time.monotonic() + PATIENCE_S
             while len({partition for _, partition, _ in self.read[before:]}) < PARTITIONS:

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-not-found"
-"""What a producer of librdkafka sends arrives: once, in order, compressed or not."""
+"""Records of librdkafka producers arrive once and in order, compressed or not."""
 
 from __future__ import annotations
 

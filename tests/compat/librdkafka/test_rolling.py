@@ -63,7 +63,7 @@ class Load:
             self.errors.append(f"{work.__name__}: {error!r}")
 
     def go_on(self) -> None:
-        """Until each has done something more, twice: what was under way does not count."""
+        """Waits until each worker has progressed twice, so that work in progress does not count."""
         before, until = self._done(), time.monotonic() + PATIENCE_S
         while any(now < then + 2 for now, then in zip(self._done(), before, strict=True)):
             assert self.errors == []
@@ -94,7 +94,7 @@ class Load:
                 self.errors.append(f"{each.name} does not end")
 
     def _noticed(self, error: KafkaError) -> None:
-        """By a client for itself.  That a connection is refused is in order: it goes on with another broker."""
+        """An error callback of a client.  Refused connections are expected: it continues with another broker."""
         if error.fatal() or error.code() != KafkaError._TRANSPORT:
             self.errors.append(f"client: {error}")
 

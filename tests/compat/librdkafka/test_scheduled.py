@@ -46,7 +46,7 @@ def rest(method, path, body=None):
 
 
 class Reading(threading.Thread):
-    """What a read_committed consumer gets, and when it had it."""
+    """The records of a read_committed consumer, with their times of arrival."""
 
     def __init__(self, consumer, topic):
         super().__init__(daemon=True)

@@ -68,7 +68,7 @@ def add(root: AdminClient, *bindings: AclBinding) -> None:
 
 
 def sent(user: str, topic: str) -> KafkaError | None:
-    """What became of a record."""
+    """The delivery result of a record."""
     outcomes: list[KafkaError | None] = []
     producer = Producer({**settings(user, PASSWORD), "message.timeout.ms": 10_000})
     producer.produce(topic, b"x", on_delivery=lambda error, _: outcomes.append(error))

@@ -146,7 +146,7 @@ class FakeBroker:
         return call
 
     async def _unheard(self, *args: Any, **facts: Any) -> None:
-        """What is only noted."""
+        """Calls that are only recorded."""
 
     async def _allocate_keyed(self) -> int:
         return (await self._allocate())[0]
@@ -156,7 +156,7 @@ class FakeBroker:
         return self._pids, 0
 
     async def _fetch(self, *args: Any, **kwargs: Any) -> Fetched:
-        """With wait_ms it waits for ever, and tells when it is cancelled."""
+        """With wait_ms it waits forever and records its cancellation."""
         self.calls.append(("fetch", args, kwargs))
         self._fail()
         if kwargs["wait_ms"]:

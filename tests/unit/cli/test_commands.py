@@ -48,7 +48,7 @@ def test_help_summary_equals_the_command_docstring(name):
 
 
 def words_of(command, *before):
-    """Of every command there is, groups included."""
+    """Yields all commands, including groups."""
     yield before
     for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
         yield from words_of(command.get_command(None, name), *before, name)

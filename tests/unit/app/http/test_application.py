@@ -1,4 +1,4 @@
-"""What HTTP callers meet before, around and instead of the broker."""
+"""The HTTP application: routing, errors, idempotency and metrics, with a stub broker."""
 
 from __future__ import annotations
 

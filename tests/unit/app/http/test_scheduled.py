@@ -1,4 +1,4 @@
-"""What HTTP callers say and hear of scheduled records, without a broker behind."""
+"""REST requests and responses of scheduled records, with a stub broker."""
 
 from __future__ import annotations
 

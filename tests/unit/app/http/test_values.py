@@ -22,7 +22,7 @@ def read(body: str | bytes) -> RecordIn:
 
 
 def shown(value: bytes | None) -> dict[str, object]:
-    """What a reader gets, decoded from the JSON that is sent."""
+    """The value that a reader decodes from the JSON response."""
     raw, text, base64 = value_to_body(value)
     message = Message(
         id="0:0", partition=0, offset=0, redelivery_count=0, timestamp_ms=0, value=raw, text=text, base64=base64

@@ -1,4 +1,4 @@
-"""How `serve` is stopped: once, and it drains; by a second signal, and it ends at once."""
+"""Stopping `serve`: it drains; a second signal ends it immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the URL of Redis comes from: the option, the environment, or a file that holds it."""
+"""The Redis URL from the option, the environment, or a file."""
 
 from __future__ import annotations
 
