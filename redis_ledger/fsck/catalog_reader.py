@@ -161,7 +161,8 @@ class CatalogReader:
         if _number(state.get(b"coordinators")) < coordinators:
             right["coordinators"] = coordinators
         for name, default in (("version", 1), ("format", 1)):
-            if state and not state.get(name.encode(), b"").isdigit():
+            stored = state.get(name.encode(), b"" if name == "version" else b"1")  # brokers store a missing format
+            if state and not stored.isdigit():
                 right[name] = default
         if not state.get(b"cluster"):
             cluster = await self._cluster()

@@ -78,7 +78,13 @@ class PartitionReader:
         async for page in self._reading.rows(k.state, k.ledgers):
             ledgers |= {int(name): row for name, row in page if name.lstrip(b"-").isdigit()}
         rows = [(number, row.issued) for number, text in ledgers.items() if (row := LedgerRow.parse(text)) is not None]
-        return await typed(self._reading, str(self._place), k.state, partition_keys(k, rows))
+        found = await typed(self._reading, str(self._place), k.state, partition_keys(k, rows))
+        if await self._reading.command(k.state, "HEXISTS", k.delay.state, "ledger"):
+            return found
+        # Older releases made a partition without the index of delayed records; the first of these makes it.
+        index = {key.decode() for key in k.delay.index_keys}
+        missing = {finding.key for finding in found if finding.kind == "key_missing"}
+        return [finding for finding in found if finding.key not in index or not index <= missing]
 
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""

@@ -21,6 +21,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.cluster.storage_format import FORMAT
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, UnreadableFormat
+from redis_ledger.fsck.service import Fsck
 from redis_ledger.ids import TxnId
 from redis_ledger.records.read import decode
 from tests.support.broker import one
@@ -171,3 +172,9 @@ async def test_older_data_is_given_its_format_and_a_newer_one_is_refused(old):
             async with one(old.url, "rl", **FOR_EVER):
                 pass
         assert old.ask("HGET", "rl:{catalog}:state", "format") == str(strange).encode()
+
+
+async def test_fsck_finds_nothing_in_older_data(old: Server):
+    async with one(old.url, "rl", **FOR_EVER) as broker:
+        report = await Fsck(broker.store, broker.config, broker.clock).run()
+        assert [(each.kind, each.key, each.detail) for each in report.left] == []
