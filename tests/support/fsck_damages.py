@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     ),
     "rl:{orders:3}:subs": Case(partition("subs"), MISSING, ("HSET", "s", "x"), "lists the subscription as 'x'"),
     "rl:{orders:3}:cold": Case(
-        partition("cold", "h"), "in no segment of the manifest", ("HSET", "plan", "x"), "The plan cannot be read",
+        partition("offload", "h"), "in no segment of the manifest", ("HSET", "plan", "x"), "The plan cannot be read",
         ("offload_segment",),
     ),
     "rl:{orders:3}:sub:<name>": Case(sub("cursor"), "no mark", ("HSET", "leased", "99"), "'leased' is 99"),

@@ -1,4 +1,4 @@
-"""A broker of a few lines: one partition's batches over HTTP, on a real socket."""
+"""A minimal broker: one partition's batches over HTTP, on a real socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redis_ledger.records.build import encode
 
 
 class LogServer(ThreadingHTTPServer):
-    """batches: in offset order.  asked: offset and max_bytes of each request.  refuse: answers that come first."""
+    """batches: in offset order.  asked: offset and max_bytes of each request.  refuse: responses that come first."""
 
     daemon_threads = True
 
@@ -25,8 +25,8 @@ class LogServer(ThreadingHTTPServer):
         self.start = self.end = 0
         self.asked: list[tuple[int, int]] = []
         self.headers: list[dict[str, str]] = []
-        self.refuse: list[int | None] = []  # a status; None hangs up
-        self.hangs_up = False  # after each answer
+        self.refuse: list[int | None] = []  # a status; None closes the connection
+        self.hangs_up = False  # after each response
         self.connections = 0
 
     @property
@@ -39,7 +39,7 @@ class LogServer(ThreadingHTTPServer):
         self.end += len(values)
 
     def skip(self, offsets: int) -> None:
-        """As markers and aborted records do."""
+        """Leaves gaps, as markers and aborted records do."""
         self.end += offsets
 
 

@@ -1,4 +1,4 @@
-"""Where rows go, and when what has gathered is sent."""
+"""Partition assignment of rows, and full batches."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_no_parcel_holds_more_records_than_a_broker_takes():
     assert [len(p.entries) for p in sent(held, *[row(b"") for _ in range(RECORDS_MAX + 1)])] == [RECORDS_MAX]
 
 
-def test_what_is_held_over_all_partitions_is_bounded(monkeypatch):
+def test_the_buffer_over_all_partitions_is_bounded(monkeypatch):
     monkeypatch.setattr(accumulator, "HELD_BYTES_MAX", 200)
     held = Accumulator("t", lambda topic: 100, 1 << 20, 0)
     found = sent(held, *[row(b"x" * 26, partition=n) for n in range(4)])

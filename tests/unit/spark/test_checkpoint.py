@@ -1,4 +1,4 @@
-"""What a batch has read, as Spark writes it down."""
+"""Offsets that a batch has read, parsed from Spark's checkpoint."""
 
 from __future__ import annotations
 

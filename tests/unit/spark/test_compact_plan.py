@@ -1,4 +1,4 @@
-"""Plans of compaction: segments to rewrite, and unused files."""
+"""Plan of a compaction: groups of segments to rewrite, and orphan files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = "orders/5f0c8a7e/partition=0/"
 
 
 def chain(*sizes: int, records: int = 100) -> list[Segment]:
-    """Side by side, 100 offsets each.  sizes: in bytes; 0 has no record."""
+    """Adjacent segments, 100 offsets each.  sizes: in bytes; 0 has no record."""
     return [
         Segment(100 * n, 100 * n + 100, f"{FOLDER}{n}" if size else "", records if size else 0, size, 1, 2, "")
         for n, size in enumerate(sizes)
@@ -66,7 +66,7 @@ def test_groups_ascend_cover_all_that_changes_and_are_never_larger_than_asked_un
         assert size <= 60 or len(group.segments) == 1
 
 
-def test_what_a_run_has_made_of_it_a_second_run_leaves_alone():
+def test_a_second_run_leaves_compacted_segments_alone():
     segments = chain(60, 60, 4, 3, 0, 60)
     made = groups(segments, {0: 100, 100: 10, 200: 100, 300: 50, 500: 100}, 60)
     assert [[each.first for each in group.segments] for group in made] == [[100, 200, 300, 400]]

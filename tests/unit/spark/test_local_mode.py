@@ -13,7 +13,7 @@ SPARKS = "/s p/pyspark/python/lib"
 
 @pytest.fixture
 def spark_file(tmp_path: Path) -> str:
-    """Of a Spark that is installed."""
+    """The folder of an installed Spark."""
     file = tmp_path / "pyspark.py"
     file.touch()
     return str(file)

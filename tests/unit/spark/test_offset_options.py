@@ -28,7 +28,7 @@ THERE = {A: PartitionEnds(5, 20, 25), B: PartitionEnds(0, 7, 7)}
         (OffsetOption(None, {A: 12, B: LATEST}), {}, {A: 12, B: 7}),
         (OffsetOption(None, {A: EARLIEST, B: 3}), {}, {A: 5, B: 3}),
         (OffsetOption(1_000, is_time=True), {A: 9, B: None}, {A: 9, B: 7}),
-        (OffsetOption(1_000, is_time=True), {A: 23, B: 0}, {A: 20, B: 0}),  # found behind what this reader may see
+        (OffsetOption(1_000, is_time=True), {A: 23, B: 0}, {A: 20, B: 0}),  # above the limit of this reader
     ],
 )
 def test_a_place_is_an_offset_in_each_partition(place, found, offsets):

@@ -1,4 +1,4 @@
-"""Detection of orphan files."""
+"""Orphan files in the object store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = "orders/ab/partition=0/"
 STRETCH = f"{FOLDER}00000000000000000000-00000000000000000100"
 
 
-def test_what_is_named_stays_and_the_rest_goes_when_it_is_old():
+def test_named_files_are_kept_and_old_ones_are_orphans():
     found = [
         ListedFile(f"{STRETCH}-p1.parquet", OLD),
         ListedFile(f"{STRETCH}-p2.parquet", OLD),
@@ -26,7 +26,7 @@ def test_what_is_named_stays_and_the_rest_goes_when_it_is_old():
     assert gone == [f"{STRETCH}-p2.parquet", f"{FOLDER}_tmp-6f-00-01-p1"]
 
 
-def test_what_is_of_a_plan_that_is_over_goes_at_once_unless_the_manifest_has_it():
+def test_files_of_an_ended_plan_are_orphans_at_once_unless_named():
     found = [
         ListedFile(f"{STRETCH}-p1.parquet", NEW),
         ListedFile(f"{STRETCH}-p2.parquet", NEW),

@@ -1,4 +1,4 @@
-"""A batch over the limits of decoding fails the task with what to do, or is left out with a warning."""
+"""A batch over the limits of decoding fails the task with advice, or is skipped with a warning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OVERSIZED: dict[str, list[Row]] = {
 
 
 def log(oversized: str, limits: Limits = SMALL) -> list[Chunk]:
-    """Three batches of two records, offsets 0 to 5; that in the middle is over a limit."""
+    """Three batches of two records, offsets 0 to 5; the middle one is over a limit."""
     rows: list[Row] = [(b"k", b"v", [], 0)] * 2
     data = b"".join(
         place(encode(each, compression=4), 2 * number, 0)

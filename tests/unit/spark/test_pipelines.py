@@ -1,4 +1,4 @@
-"""Common parts of pipelines: arguments and output."""
+"""Common arguments, errors and progress of pipelines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_duration_is_a_number_and_a_unit(text, ms):
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "-1m", "1.5h", "1y"])
-def test_what_is_no_duration_is_told_with_an_example(text):
+def test_an_invalid_duration_is_refused_with_an_example(text):
     with pytest.raises(argparse.ArgumentTypeError, match="write it as 30s, 5m, 12h or 1d"):
         duration_ms(text)
 
@@ -49,7 +49,7 @@ def test_tasks_are_handed_the_addresses_and_the_token_of_the_file_or_the_environ
     given = parser("x", "").parse_args([*words, "--token-file", str(path)])
     reached = connection_of(given)
     assert (reached.urls, reached.token, reached.timeout_ms) == (("http://a:1", "http://b:2"), "t", 5_000)
-    # The source gets the file, so that it can read it again.
+    # The options have the file, so that the source can read it again.
     asked = {"bootstrap": "http://a:1,http://b:2", "tokenFile": str(path), "timeoutMs": "5000"}
     assert options_of(reached) == asked
     assert connection(options_of(reached)) == reached
@@ -94,7 +94,7 @@ def test_a_fault_of_our_own_keeps_its_trace():
 
 
 class Failed(Exception):
-    """As Py4J has it."""
+    """An error as Py4J formats it."""
 
 
 Failed.__module__ = "py4j.protocol"
@@ -126,15 +126,15 @@ def test_an_error_of_a_task_is_told_by_what_python_said_last(text, sentence):
 
 
 def test_each_piece_is_a_line_with_how_far_and_how_fast():
-    # Given a clock that is handed in
+    # Given a manual clock
     out, now = io.StringIO(), iter([0.0, 2.0, 4.0, 4.0])
     progress = Progress("offload", out=out, clock_s=lambda: next(now))
     progress.expect(2)
-    # When two pieces are done
+    # When two pieces are finished
     progress.done(Done("orders:0", records=1, bytes=2_000_000))
     progress.done(Done("orders:1", records=1_234, bytes=6_000_000))
     progress.end("offloaded")
-    # Then each has its line
+    # Then each has a line
     assert out.getvalue().splitlines() == [
         "offload: orders:0: 1 record, 2.0 MB (1 of 2, 1.0 MB/s)",
         "offload: orders:1: 1,234 records, 6.0 MB (2 of 2, 2.0 MB/s)",

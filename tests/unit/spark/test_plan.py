@@ -22,12 +22,12 @@ THERE = {A: PartitionEnds(5, 20, 25, 100.0), B: PartitionEnds(0, 7, 7, 10.0)}
     [
         (5, 20, [(5, 20)], []),
         (10, 10, [], []),
-        (4, 4, [], []),  # nothing of it was to be read, so nothing is lost
+        (4, 4, [], []),  # an empty range loses nothing
         (0, 20, [(5, 20)], ["a:0: offsets 0 to 5 have been deleted."]),
         (0, 3, [], ["a:0: offsets 0 to 3 have been deleted."]),
         (10, 30, [(10, 25)], ["a:0: offsets 25 to 30 do not exist."]),
         (26, 30, [], ["a:0 ends at 25, below the start offset 26."]),
-        (22, 20, [], []),  # between what is decided and the end: nothing to be read yet
+        (22, 20, [], []),  # above the stable offset: nothing to read yet
     ],
 )
 def test_a_range_is_what_is_there_of_it_and_the_rest_is_a_loss(start, end, ranges, losses):
@@ -85,19 +85,19 @@ def test_a_new_partition_is_read_from_0_and_one_that_is_gone_is_a_loss():
 
 
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning():
-    # Given a checkpoint at 99, and a log that ends at 20 now, with losses passed over
+    # Given a checkpoint at 99, and a log that ends at 20, with losses allowed
     ends = plan.batch_ends(plan.remaining_ranges({A: 99}, {A: THERE[A]}).ranges, None, None)
     # When the batch from 99 to 20 is planned
     settled = plan.plan_ranges(plan.without_reset_starts({A: 99}, ends), ends, THERE)
-    # Then it is what the log holds
+    # Then it has the records of the log
     assert [(each.first, each.end) for each in settled.ranges] == [(5, 20)]
 
 
-def test_what_comes_after_the_target_is_left_for_the_next_run():
+def test_records_after_the_target_are_left_to_the_next_run():
     there = THERE | {C: PartitionEnds(0, 4, 4)}
     seen = plan.capped(there, {A: 12, B: 7}, {A: 6})
     assert {partition: standing.end for partition, standing in seen.items()} == {A: 12, B: 7}
-    # And a partition that only the checkpoint knows stays where it is
+    # And a partition that is only in the checkpoint keeps its offset
     assert plan.batch_ends(
         plan.remaining_ranges({C: 2}, plan.capped({C: there[C]}, {}, {C: 2})).ranges, None, None
     ) == {C: 2}
@@ -118,7 +118,7 @@ def test_what_comes_after_the_target_is_left_for_the_next_run():
         ([], 5, []),
     ],
 )
-def test_what_there_is_to_give_is_shared_in_proportion(wanted, limit, granted):
+def test_shares_are_proportional(wanted, limit, granted):
     assert plan.proportional_shares(wanted, limit) == granted
 
 
@@ -177,7 +177,7 @@ def test_nothing_to_read_makes_no_task():
     assert plan.split_into_tasks([], tasks_min=8, task_bytes=1) == []
 
 
-# -- what is offloaded -------------------------------------------------------------------------------------------------
+# -- offloaded ranges ----------------------------------------------------------------------------------------------
 
 
 def segment(first: int, end: int, size: int = 1_000, *, file: str | None = None, ms: int = 0) -> Segment:
@@ -199,13 +199,13 @@ def shown(ranges):
         (0, 80, 2_000, [(0, 50, (0, 20)), (50, 60, (50,)), (60, 80, ())]),
         (0, 80, 9_000, [(0, 60, (0, 20, 50)), (60, 80, ())]),
         (5, 30, 1, [(5, 10, (0,)), (20, 30, (20,))]),
-        (12, 18, 1, []),  # nothing was committed there
+        (12, 18, 1, []),  # no committed record there
         (55, 60, 1, [(55, 60, (50,))]),
         (60, 80, 1, [(60, 80, ())]),
         (59, 61, 1, [(59, 60, (50,)), (60, 61, ())]),
     ],
 )
-def test_what_lies_in_files_is_read_from_them_and_the_rest_from_the_broker(first, end, task_bytes, parts):
+def test_offloaded_ranges_are_read_from_files_and_the_rest_from_the_broker(first, end, task_bytes, parts):
     found = plan.split_offloaded([Range(A, first, end), Range(B, 0, 7)], OFFLOADED, task_bytes)
     assert shown(found) == [*parts, (0, 7, ())]
     assert {each.home for each in found} <= {"/home", ""}

@@ -1,4 +1,4 @@
-"""A user's query: its text, its inputs, and where it is wrong."""
+"""A user's query: its text, its inputs, and the positions of errors."""
 
 from __future__ import annotations
 

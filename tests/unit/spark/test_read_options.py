@@ -120,7 +120,7 @@ def test_limits_are_for_streams():
         ("stream", {"nonsense": "5"}, "There is no option nonsense; the options are batchDecodedBytesMax, bootstrap,"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence_that_says_so(mode, options, said):
+def test_invalid_options_are_refused_in_one_sentence(mode, options, said):
     assert said in refused(mode, **options)
 
 

@@ -1,4 +1,4 @@
-"""What a reconciliation found, in sentences, on a terminal and on a page."""
+"""Findings of a reconciliation: sentences, terminal output and the page."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_duplicates_on_both_sides_are_wrong_when_records_have_to_be_unique() -> 
     assert verdict.wrong == ["1 record is a duplicate in A", "1 record is a duplicate in B"]
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_side_says_its_kind_and_place() -> None:
@@ -252,7 +252,7 @@ def an_outcome(**more: Any) -> Reconciliation:
 
 
 class Tags(HTMLParser):
-    """Tags that are open, and what was nested wrongly."""
+    """Collects open tags and nesting errors."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A replay, decided: names, steps and pace."""
+"""Plan of a replay: names, steps and pace."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_step_lasts_a_few_seconds_at_the_rate_unless_told():
 
 
 class Clock:
-    """A clock that advances on sleep or on request."""
+    """A manual clock, which sleeping advances."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -93,7 +93,7 @@ class Clock:
 
 
 def paced(rate: int | None, steps: list[tuple[int, float]]) -> list[float]:
-    """steps: records, and how long they took.  The pauses."""
+    """steps: records, and how long they took.  Returns the pauses."""
     clock = Clock()
     pace = Pace(rate, clock, clock.sleep)
     for records, took_s in steps:
@@ -108,7 +108,7 @@ def test_a_step_waits_until_the_records_of_the_one_before_have_had_their_time():
 
 
 def test_a_step_that_was_late_is_not_made_up_for():
-    # The second takes 20 s of the 5 it has; the third comes at once, and the fourth not early.
+    # The second step takes 20 s instead of 5; the third begins at once, and the fourth not early.
     assert paced(100, [(500, 1.0), (500, 20.0), (500, 1.0), (500, 1.0)]) == [4.0, 4.0]
 
 

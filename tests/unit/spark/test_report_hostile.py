@@ -1,4 +1,5 @@
-"""What records, names and errors hold is text in the report of a reconciliation, on the page and on a terminal."""
+"""Contents of records, names and errors are escaped in the report of a reconciliation, on the page and on a
+terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ AT_MS = 1_000_000_000_000
 
 
 def outcome(word: str) -> Reconciliation:
-    """Everything that a report can show, with the word wherever a text of others can stand."""
+    """A report with the hostile text wherever it shows foreign text."""
     facts = PartitionFacts(0, 9, 900, 7, first=0, end=10, holes=1, start=0, stable=10, log_end=10)
     a = SideFacts("A", f"topic {word}", (facts,), has_offsets=True)
     b = SideFacts("B", f"parquet {word}", (facts._replace(checksum=8),), has_offsets=True, holes=[Hole(0, 3, 5)])

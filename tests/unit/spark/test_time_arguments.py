@@ -1,4 +1,4 @@
-"""Times as command line arguments."""
+"""Times on the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_time_is_iso_8601_with_a_zone_or_milliseconds(text, ms):
         ("-5", "is not a time"),
     ],
 )
-def test_what_is_none_is_refused_in_a_sentence(text, message):
+def test_an_invalid_time_is_refused_in_one_sentence(text, message):
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         moment_ms(text)
     assert message in str(caught.value)

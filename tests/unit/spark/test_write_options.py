@@ -1,4 +1,4 @@
-"""What a user may say about writing, and which columns can be written."""
+"""Options of a write, and the columns that can be written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_options_are_read_in_any_case_and_what_spark_adds_is_passed_over():
 
 
 def test_a_query_name_is_not_what_batches_are_counted_under():
-    # A query of the same name with another checkpoint begins at batch 0 again, and would be taken for done.
+    # A query of the same name with another checkpoint starts at batch 0 again, which would count as done.
     assert said("stream", queryName="daily").once_name is None
     assert said("stream", onceName="daily").once_name == "daily"
 
@@ -60,7 +60,7 @@ def test_a_batch_job_says_itself_how_far_it_has_read():
         ("stream", {"startingOffsets": "earliest"}, "There is no option startingOffsets"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, message):
+def test_invalid_write_options_are_refused_in_one_sentence(mode, options, message):
     with pytest.raises(InvalidRequest) as caught:
         said(mode, **options)
     assert caught.value.detail.startswith(message)
