@@ -89,7 +89,7 @@ async def until(holds: Callable[[], bool], within_s: float = PATIENCE_S) -> None
             await asyncio.sleep(0.05)  # producers are at work
 
 
-async def test_producers_go_on_without_a_restart_when_retention_makes_room(doors):
+async def test_producers_continue_without_a_restart_when_retention_makes_room(doors):
     await doors.done("POST", "/topics", {"name": "t", "partitions": 1})
     kept: dict[int, bytes] = {}  # offset → value, of what was acknowledged
     by_rest = by_kafka = refused = 0

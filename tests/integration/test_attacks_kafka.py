@@ -206,7 +206,7 @@ async def test_a_length_that_is_only_claimed_takes_no_memory(target, size):
     writer.close()
 
 
-async def test_half_frames_are_given_up_however_slowly_they_go_on(target):
+async def test_half_frames_are_given_up_however_slowly_they_continue(target):
     reader, writer = await asyncio.open_connection(*target.kafka)
     began = time.monotonic()
     whole = b"".join(request(18, 3, 1, "a", ApiVersionsRequest("a" * 200, "1")))

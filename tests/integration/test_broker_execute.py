@@ -147,7 +147,7 @@ async def test_an_aborted_input_is_given_to_the_next_worker(pair):
     assert list(await receive_values(second, "in", "work", "next", wait_ms=1_000)) == ids
 
 
-async def test_a_step_over_a_topic_that_was_made_again_elsewhere_is_carried_out(pair):
+async def test_step_over_a_recreated_topic_is_executed(pair):
     """CL-15: a broker that remembers the topic as it was finds out, and leaves nothing of its first attempt."""
     first, second = pair
     await second.execute.run([], outputs("old"))

@@ -147,7 +147,7 @@ async def test_a_transaction_of_a_coordinator_that_is_not_there_is_left_alone(br
     assert await broker.store.command("HGET", k.open, "5", key=k.state) == b"0 7 1 0"
 
 
-async def test_a_round_looks_at_some_partitions_and_the_next_one_goes_on_behind_them(broker, clock, monkeypatch):
+async def test_round_checks_some_partitions_and_the_next_one_continues_after_them(broker, clock, monkeypatch):
     monkeypatch.setattr(hanging, "PARTITIONS_MAX", 2)
     await broker.topics.create("wide", 3)
     for number in range(3):

@@ -216,7 +216,7 @@ async def test_pending_commit_leaves_the_previous_offset_visible(broker):
     assert (found.offset, found.pending) == (6, ())
 
 
-async def test_a_transaction_commits_nothing_on_a_topic_that_was_made_again_since_it_was_registered(broker):
+async def test_transaction_commits_nothing_on_a_topic_recreated_since_its_registration(broker):
     # Given a partition that is registered with a transaction, of a topic that is another one by now
     txn = (await broker.transactions.begin()).id
     places = await broker.offsets.locate([("t", 0)])

@@ -75,7 +75,7 @@ async def test_a_topic_is_created_by_the_first_produce_unless_that_is_off(redis_
             await broker.records.produce("new", records("a"))
 
 
-async def test_a_topic_that_was_deleted_and_made_again_is_another_topic(redis_url, prefix):
+async def test_recreated_topic_is_another_topic(redis_url, prefix):
     """TB-24: nothing of the old one is seen, at a broker that still remembers it neither."""
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("t")

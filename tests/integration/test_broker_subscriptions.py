@@ -199,7 +199,7 @@ async def test_a_subscription_keeps_its_kind_and_can_be_listed_and_deleted(pair)
     assert keys == []
 
 
-async def test_a_subscription_made_again_after_a_delete_that_was_cut_short_begins_anew(pair):
+async def test_subscription_recreated_after_an_interrupted_delete_starts_anew(pair):
     """AK-26: the broker died when the subscription was gone from the first partition and not yet from the others."""
     first, second = pair
     await second.catalog.get("t")  # it does not know yet that the topic has grown

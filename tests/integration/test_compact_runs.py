@@ -168,7 +168,7 @@ def made_again(world: World) -> dict[str, bytes]:
     return left
 
 
-def test_a_topic_that_is_made_again_before_a_swap_is_left_alone(world, before_swap):
+def test_topic_recreated_before_a_swap_is_unchanged(world, before_swap):
     # Given a compaction that leaves nothing of the last segment, and a topic that is made again meanwhile
     with world.client.producer(TOPIC) as producer:
         producer.send(None, key="gone", timestamp_ms=1)

@@ -79,7 +79,7 @@ async def test_messages_below_max_deliveries_come_in_order_in_the_same_call(pair
     assert await values(broker, "dead") == ["x", "y"]
 
 
-async def test_a_receive_that_waits_goes_on_waiting_after_it_moved_what_it_got(pair):
+async def test_receive_keeps_waiting_after_moving_its_messages_to_the_dead_letters(pair):
     broker, _ = pair
     await broker.dead_letters.set("in", "work", 1, "dead")
     await broker.records.produce("in", records("bad"))

@@ -105,7 +105,7 @@ async def test_put_backs_pay_for_what_they_decode(broker, paid):
     assert MB <= sum(paid) < 2.5 * MB
 
 
-async def test_an_answer_ends_where_the_memory_does_and_the_next_one_goes_on(broker):
+async def test_an_answer_ends_where_the_memory_does_and_the_next_one_continues(broker):
     for _ in range(5):
         await packed(broker, LARGE, LARGE)
     async with client_of(broker) as http:

@@ -87,7 +87,7 @@ async def test_a_block_of_a_transaction_is_scheduled_at_its_commit(broker, commi
     assert (await broker.delayed.counts("t"))[0].records == (2 if commit else 0)
 
 
-async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, prefix):
+async def test_index_of_blocks_is_rebuilt_from_its_ledgers(redis_url, prefix):
     async with one(
         redis_url, prefix, delayed_delivery_block_after_ms=60_000, delayed_delivery_min_index_count_per_bucket=10
     ) as broker:

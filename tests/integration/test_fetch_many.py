@@ -124,7 +124,7 @@ async def test_a_known_head_follows_what_other_brokers_append_and_end(pair, numb
     assert (head.stable_offset, head.end_offset) == (2, 2)
 
 
-async def test_a_topic_that_is_made_again_is_not_taken_for_the_old_one(pair):
+async def test_recreated_topic_is_not_mistaken_for_the_old_one(pair):
     first, second = pair
     for _ in range(3):
         await first.records.produce("t", records("a", partition=0))

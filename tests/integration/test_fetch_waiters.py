@@ -117,7 +117,7 @@ async def test_a_poke_wakes_readers_of_another_broker(waiters, partition, store)
     await other.close()
 
 
-async def test_a_topic_that_was_made_again_wakes_its_readers_from_offset_0(waiters, partition, store):
+async def test_recreated_topic_wakes_its_readers_from_offset_0(waiters, partition, store):
     # Given a channel that has heard of offset 50
     async with waiters.listen([partition.keys], committed=True):
         for _ in range(50):

@@ -261,7 +261,7 @@ async def test_a_request_for_more_topics_than_can_be_answered_is_refused_whole(c
     assert await broker.catalog.list() == []
 
 
-async def test_a_topic_that_was_made_again_elsewhere_is_met_as_it_is_now(client, broker, redis_url, prefix):
+async def test_topic_recreated_elsewhere_is_read_as_it_is_now(client, broker, redis_url, prefix):
     # Given a broker that has used a topic, which another one deletes and makes again
     await broker.topics.create("orders", 1)
     await broker.records.produce("orders", records("old", "old"))

@@ -52,7 +52,7 @@ def bits(*operations: Op) -> int:
 # -- taken back --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_fetch_session_ends_with_the_right_to_read_and_goes_on_with_it(world):
+async def test_fetch_session_pauses_without_read_permission(world):
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     ada, root = await world.client("ada"), await world.client("root")
     first = await ada.ask(fetch("orders", session=(0, 0)), 12)

@@ -189,7 +189,7 @@ async def test_another_broker_takes_the_group_over_when_its_owner_dies(redis_url
             assert await a.commit(9) == 0
 
 
-async def test_a_member_that_gives_up_partitions_goes_on_with_that_at_the_next_broker(redis_url, prefix):
+async def test_member_continues_revoking_partitions_at_the_next_broker(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second), listening(first) as there, listening(second) as here:
         await first.topics.create("t", 2)
         async with KafkaClient(there) as before, KafkaClient(here) as after:

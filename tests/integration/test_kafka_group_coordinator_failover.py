@@ -22,7 +22,7 @@ async def pair(redis_url, prefix):
         yield both
 
 
-async def test_when_its_owner_dies_a_group_goes_on_elsewhere_with_all_its_members(pair):
+async def test_when_its_owner_dies_a_group_continues_elsewhere_with_all_its_members(pair):
     # Given a group of two at the first broker
     first, second = pair
     one, two = await together(first)

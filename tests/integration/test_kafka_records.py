@@ -332,7 +332,7 @@ async def test_a_batch_whose_records_cannot_be_read_is_passed_over_by_subscripti
     assert (await client.broker.subscriptions.stats("t", "s")).cursors[0].acked_ahead == 1
 
 
-async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_after_one_refusal(redis_url, prefix):
+async def test_topic_recreated_by_another_broker_is_written_after_one_refusal(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second), listening(first) as address, KafkaClient(address) as client:
         await first.topics.create("t")
         assert produced(await client.ask(produce("t", batch("old")), 9)).error_code == 0
@@ -352,7 +352,7 @@ async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_afte
         (several_partitions.delete_records, 2, 0),
     ],
 )
-async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_found_at_once_or_after_one_refusal(
+async def test_topic_recreated_by_another_broker_is_found_at_once_or_after_one_refusal(
     redis_url, prefix, asked, version, refused
 ):
     place = ("t", 0)

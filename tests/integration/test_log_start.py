@@ -254,7 +254,7 @@ async def test_a_new_subscription_gets_what_is_left(world):
     assert got == world.left
 
 
-async def test_a_subscription_that_was_behind_goes_on_at_the_log_start(forced):
+async def test_lagging_subscription_continues_at_the_log_start(forced):
     broker = forced.broker
     await broker.subscriptions.create("t", "s")
     await broker.subscriptions.create("t", "read", "exclusive")

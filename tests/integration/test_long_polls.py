@@ -193,7 +193,7 @@ async def test_a_seek_wakes_the_polls_of_another_broker(pair):
         assert list((await poll).values()) == ["a"]
 
 
-async def test_a_subscription_that_is_made_again_is_received_from_where_it_begins(pair):
+async def test_recreated_subscription_is_received_from_its_start(pair):
     first, second = pair
     await first.records.produce("t", records("a", partition=0))
     await first.subscriptions.ack("t", "s", "c1", list(await receive_values(first, "t", "s")))

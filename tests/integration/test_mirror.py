@@ -131,7 +131,7 @@ async def test_records_are_carried_with_all_that_belongs_to_them(source, target)
     assert list(record.headers) == [("n", b"1")]
 
 
-async def test_it_goes_on_where_it_stood_and_doubles_nothing(source, target):
+async def test_import_continues_at_its_position_without_duplicates(source, target):
     await fill(source, 0, 9, transactional=True)
     first = await Mirror(wanted(source, target)).run()
     again = await Mirror(wanted(source, target)).run()
@@ -141,7 +141,7 @@ async def test_it_goes_on_where_it_stood_and_doubles_nothing(source, target):
     await same(source, target)
 
 
-async def test_groups_go_on_at_the_record_they_had_not_got(source, target):
+async def test_groups_continue_at_their_next_record(source, target):
     await fill(source, 0, 20, transactional=True)
     places = {p: await source.values("orders", p) for p in range(PARTITIONS)}
     stopped = {TopicPartition("orders", p): rows[len(rows) // 2][0] for p, rows in places.items()}
@@ -263,7 +263,7 @@ async def seen(cluster: Cluster) -> list[str]:
         return []
 
 
-async def test_a_topic_made_again_at_the_source_is_not_taken_for_the_one_that_was_carried(source, target):
+async def test_topic_recreated_at_the_source_is_not_mistaken_for_the_mirrored_one(source, target):
     await fill(source, 0, 10, transactional=False)
     await Mirror(wanted(source, target)).run()
     await source.broker.topics.delete("orders")

@@ -100,7 +100,7 @@ async def test_records_are_read_as_they_were_decided(old):
         assert in_time.count(b"due long ago") == 1
 
 
-async def test_writing_goes_on_behind_them(old):
+async def test_writes_continue_after_them(old):
     async with one(old.url, "rl", **FOR_EVER) as broker:
         _, before = await broker.topics.describe("orders")
         [where] = await broker.records.produce("orders", [NewRecord(None, b"new", partition=0)])

@@ -241,7 +241,7 @@ async def test_an_old_ledger_is_rolled(store):
     assert await append(partition) == 1
 
 
-async def test_appends_go_on_while_ledgers_roll_all_the_time(store):
+async def test_appends_continue_while_ledgers_roll_all_the_time(store):
     partition = another(store, config=Config(ledger_bytes_max=50))
     await partition.create()
     offsets = await asyncio.gather(
@@ -269,7 +269,7 @@ async def test_retention_drops_what_is_old_and_its_ledgers_and_nothing_else(stor
     assert (await partition.offsets.head()).bytes == 20
 
 
-async def test_a_deleted_partition_leaves_no_key_and_can_be_made_again(partition, store):
+async def test_deleted_partition_leaves_no_key_and_can_be_recreated(partition, store):
     await append(partition)
     await partition.roll()
     await in_txn(partition, b"x")

@@ -163,7 +163,7 @@ async def test_orphaned_payload_in_a_sealed_ledger_is_never_indexed(partition):
     assert [(each.entry, each.ledger, each.due_ms) for each in entries] == [(1, -1, 100), (2, -2, 200), (3, -2, 300)]
 
 
-async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(partition):
+async def test_rebuilt_index_has_the_current_due_times(partition):
     # Given a record that has come once and comes again at 900, one of a block that was moved, and others
     await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)

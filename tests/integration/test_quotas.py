@@ -218,7 +218,7 @@ async def test_the_console_is_no_way_around_a_quota(broker):
         assert (await http.get("/console/login")).status_code == 429
 
 
-async def test_rest_refuses_with_retry_after_and_goes_on_then(broker):
+async def test_rest_throttles_with_retry_after(broker):
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 1_000})
     body = {"records": [{"value": "x" * 3_000}]}
     async with client_of(broker) as http:

@@ -128,7 +128,7 @@ async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: 
         assert (await later.ready())["broker"] == later.name
 
 
-async def test_brokers_go_on_when_the_data_is_back(redis: Server, prefix: str):
+async def test_brokers_continue_when_the_data_is_back(redis: Server, prefix: str):
     async with promised(redis, prefix, "b1") as broker:
         await broker.topics.create("orders", 1)
         await broker.records.produce("orders", records("kept"))
@@ -163,7 +163,7 @@ async def test_a_redis_with_another_cluster_is_not_written_and_the_broker_that_m
             await all_refused(new)
 
 
-async def test_weaker_durability_than_promised_refuses_writes_and_reads_go_on(redis: Server, prefix: str):
+async def test_weaker_durability_than_promised_refuses_only_writes(redis: Server, prefix: str):
     async with promised(redis, prefix, "b1") as broker:
         await broker.topics.create("orders", 1)
         await broker.records.produce("orders", records("kept"))

@@ -96,7 +96,7 @@ async def test_records_come_back_as_they_were_sent(api):
     assert read == [*sent[:3], {"key": "gone", "value": None}]
 
 
-async def test_a_reader_goes_on_at_the_next_offset_however_small_its_steps(api):
+async def test_a_reader_continues_at_the_next_offset_however_small_its_steps(api):
     await produce(api, "t", *range(25))
     await produce(api, "t", *range(25, 30))
     seen, offset = [], 0

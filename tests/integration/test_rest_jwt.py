@@ -35,7 +35,7 @@ async def status(world, shown):
     return (await world.http.get("/metrics", headers={"authorization": f"Bearer {shown}"})).status_code
 
 
-async def test_a_token_counts_by_rules_like_any_principal_and_api_tokens_go_on_to(redis_url, prefix, tmp_path):
+async def test_rules_apply_to_jwt_principals_and_api_tokens_still_work(redis_url, prefix, tmp_path):
     path = tmp_path / "jwks.json"
     path.write_text(key_set(k1=FIRST))
     async with secured(redis_url, prefix, jwt_jwks=str(path), **ISSUER) as world:

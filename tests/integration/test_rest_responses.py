@@ -78,7 +78,7 @@ async def test_a_receive_is_repeated_under_its_name_and_continued_behind_the_las
     assert (await api.post(f"{ONE}:ackCumulative", json={"consumer": "c", "id": "0:3"})).json() == {"acknowledged": 4}
 
 
-async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_goes_on(api):
+async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_continues(api):
     """AK-06, as decision 0019 departs from it."""
     await api.post("/v1/topics/orders/records", json={"records": [{"value": 1}, {"value": 2}]})
     await api.post(f"{ONE}:receive", json={"consumer": "c", "max_records": 1})

@@ -266,7 +266,7 @@ async def test_record_repeats_a_number_of_times_or_until_cancelled(api):
     assert (await ask(api, "GET", ALL))["scheduled"] == []
 
 
-async def test_a_repetition_that_is_moved_goes_on_from_there_and_is_one(api):
+async def test_moved_recurring_record_continues_from_its_new_time(api):
     # Given two records that repeat: one has been delivered once, the other is brought forward
     first = await schedule(api, value=1, repeat="PT1H", deliver_after=1)
     other = await schedule(api, value=2, repeat="PT1H", deliver_after=100_000)

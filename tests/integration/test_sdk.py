@@ -146,7 +146,7 @@ async def test_transactions_are_committed_by_another_client_that_knows_their_ids
     assert len(await values(client, "out")) == 200
 
 
-async def test_work_goes_on_at_the_other_broker_when_one_stops(client, brokers):
+async def test_work_continues_at_the_other_broker_when_one_stops(client, brokers):
     async with client.producer("t", linger_ms=0) as producer:
         for n in range(30):
             if n == 10:

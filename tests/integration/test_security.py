@@ -262,7 +262,7 @@ async def test_rules_are_taken_up_although_the_file_of_the_bootstrap_token_has_g
         assert await eventually(seen, False) is False
 
 
-async def test_the_copy_goes_on_to_count_when_redis_holds_what_cannot_be_read(redis_url, prefix, monkeypatch):
+async def test_cached_rules_stay_in_effect_if_redis_has_unreadable_ones(redis_url, prefix, monkeypatch):
     monkeypatch.setattr(module, "REFRESH_S", 0.01)
     async with one(redis_url, prefix, **ON) as broker:
         await broker.security.add_rules([rule()])

@@ -181,7 +181,7 @@ async def test_calls_on_a_half_migrated_slot_wait_and_run_once(broker, cluster, 
     assert sorted(values) == ["committed", "first", "more"]
 
 
-async def test_everything_goes_on_while_keys_move_one_by_one(broker, cluster, prefix):
+async def test_everything_continues_while_keys_move_one_by_one(broker, cluster, prefix):
     with begun(cluster, prefix) as move:
 
         async def work(act: Any) -> None:

@@ -157,7 +157,7 @@ def other_key_at(store: Store, servers: ClusterServers, server: Server) -> bytes
     return next(k for n in range(60) if servers.owner(key_slot(k := key(store, str(n)))) is server)
 
 
-async def test_calls_for_a_dead_node_fail_in_time_and_the_others_go_on(prefix):
+async def test_calls_for_a_dead_node_fail_in_time_and_the_others_continue(prefix):
     with redis_cluster(cluster_require_full_coverage="no") as servers:
         store = await Store.open(servers.url, prefix=prefix, timeout_ms=1_000, retry_ms=300)
         keys = {servers.owner(key_slot(key(store, str(n)))).port: key(store, str(n)) for n in range(40)}

@@ -131,7 +131,7 @@ async def test_a_killed_and_restarted_server_is_found_again(prefix):
         await store.close()
 
 
-async def test_a_late_reply_times_out_and_the_connection_goes_on(store, relay):
+async def test_a_late_reply_times_out_and_the_connection_continues(store, relay):
     # Given a Redis that does not answer for longer than a call may take
     relay.hold()
     timed_out, unknown = store.command(b"PING"), store.command(b"PING", retry=False)

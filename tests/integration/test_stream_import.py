@@ -111,7 +111,7 @@ def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix,
         assert run(*words, "--token-file", str(first)).out.startswith("imported 1 entry of")
 
 
-def test_an_import_that_is_killed_goes_on(url, client, stream, redis_url):
+def test_an_import_that_is_killed_continues(url, client, stream, redis_url):
     fill(stream, 0, 20_000)
     words = words_of(url, redis_url, stream[1], "orders")
     command = [sys.executable, "-m", "redis_ledger.app.cli.main", *words]
@@ -130,7 +130,7 @@ def test_an_import_that_is_killed_goes_on(url, client, stream, redis_url):
     assert [int(each.json()["order"]) for each in read(client, "orders")] == list(range(20_000))
 
 
-def test_a_group_goes_on_behind_what_it_has_acknowledged(url, client, stream, redis_url):
+def test_a_group_continues_behind_what_it_has_acknowledged(url, client, stream, redis_url):
     old, key = stream
     fill(stream, 0, 20)
     for name in ("done", "pending", "fresh"):

@@ -177,7 +177,7 @@ def test_old_protocols_and_weak_ciphers_are_not_spoken(place, broker):
             assert (link.selected_alpn_protocol(), link.compression()) == ("http/1.1", None)
 
 
-def test_a_new_certificate_is_taken_up_a_broken_one_is_not_and_connections_go_on(place, broker):
+def test_new_certificate_is_loaded_a_broken_one_is_not_and_connections_stay(place, broker):
     log, trusting = Log(broker), place.authority.trusting()
     doors = [address(broker.urls[0]), address(broker.field("kafka"))]
     with httpx.Client(base_url=broker.urls[0], verify=trusting, trust_env=False) as http:

@@ -331,7 +331,7 @@ async def test_a_topic_is_found_by_its_id_at_every_broker_as_soon_as_it_exists(c
     assert await other.by_id(raw(made)) == made
 
 
-async def test_the_id_of_a_topic_that_was_made_again_names_nothing_any_more(catalog, store):
+async def test_old_id_of_a_recreated_topic_is_unknown(catalog, store):
     other = of(store)
     old = await catalog.create("orders", 1, {})
     assert await other.by_id(raw(old)) == old

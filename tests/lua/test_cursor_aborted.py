@@ -85,7 +85,7 @@ def test_call_during_a_walk_returns_only_more(log):
     assert sub.content() == before
 
 
-def test_a_walk_that_one_has_begun_another_subscription_goes_on_with(log):
+def test_another_subscription_continues_a_begun_walk(log):
     wanted = behind_an_old_one(log)
     Subscription(log).receive()
     assert all_of(Subscription(log, "second"))[0] == wanted

@@ -173,7 +173,7 @@ def test_undelivered_records_come_again_as_a_first_delivery(sub):
     assert sub.ack([3], "c1")[:2] == [Status.OK, 1], "no lease is left, and c1 had it once"
 
 
-def test_all_of_a_consumer_is_handed_back_at_once(log, sub):
+def test_nack_without_ranges_returns_all_leases_of_a_consumer(log, sub):
     log.append(2)
     sub.receive("c2")
     sub.ack([4])

@@ -143,7 +143,7 @@ def test_a_cumulative_ack_is_refused_before_its_first_page(log):
     assert sub.content() == before
 
 
-def test_everything_is_handed_back_page_by_page(log):
+def test_nack_of_everything_goes_in_pages(log):
     sub = torn(log)
     first, pages_done, returned = 0, 0, 0
     while True:

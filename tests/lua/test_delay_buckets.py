@@ -230,7 +230,7 @@ def test_a_merged_bucket_takes_the_place_of_its_sources(delays):
     assert delays.dump() == before
 
 
-def test_a_bucket_that_is_made_again_keeps_its_name(delays):
+def test_rebuilt_bucket_keeps_its_name(delays):
     _, (second, member) = two_buckets(delays)
     again = second._replace(snapshot="again")
     delays.write("again", 1, "segment", begun=delays.now)

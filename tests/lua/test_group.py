@@ -100,7 +100,7 @@ def test_generations_that_redis_has_lost_are_not_handed_out_again(group):
     assert group.advance("b1", 7) == [Status.OK, "8"]
 
 
-def test_a_claim_that_redis_has_lost_is_made_again_with_the_generation_it_had(group):
+def test_claim_lost_by_redis_is_renewed_with_its_generation(group):
     assert group.claim("b1", generation=7) == [Status.OK, "7", "", "classic"]
     assert group.claim("b1", generation=3) == [Status.OK, "7", "", "classic"]
     assert group.advance("b1", 7) == [Status.OK, "8"]

@@ -236,7 +236,7 @@ def test_a_sealed_ledger_sends_to_the_active_one(ledger):
     unchanged(ledger, before, undone=0)
 
 
-def test_a_dropped_ledger_sends_to_the_active_one_and_is_not_made_again(ledger):
+def test_dropped_ledger_redirects_to_the_active_one_and_is_not_recreated(ledger):
     ledger.append()
     ledger.roll()
     ledger.trim(below=1)

@@ -82,7 +82,7 @@ def test_groups_of_kafka_hold_nothing_back(twenty):
     assert twenty.trim(**ALL, named={"a": ""})[1] == "8"
 
 
-def test_the_leftover_of_a_deleted_subscription_does_not_count_unless_it_was_made_again(twenty):
+def test_leftover_of_a_deleted_subscription_is_ignored_unless_recreated(twenty):
     subscribe(twenty, "left", 2)
     subscribe(twenty, "a", 16)
     assert twenty.trim(**ALL, named={"a": "", "left": twenty.now + 1})[1] == "2"

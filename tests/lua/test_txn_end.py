@@ -199,7 +199,7 @@ def test_a_tombstone_goes_when_it_is_old(ledger):
     assert ledger.tombstones() == {"0-9"}
 
 
-def test_tombstones_do_not_pile_up_while_ends_go_on(ledger):
+def test_tombstones_do_not_pile_up_while_ends_continue(ledger):
     # Given a hundred tombstones held by an open transaction
     for serial in range(1, 101):
         ledger.commit(0, serial, watermark=0)

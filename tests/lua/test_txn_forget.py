@@ -59,7 +59,7 @@ def test_no_more_outcomes_are_kept_than_the_call_says(coordinator, keep, gone):
     assert sizes(coordinator)[0] == 5 - gone
 
 
-def test_nothing_of_a_transaction_that_goes_on_is_forgotten(coordinator):
+def test_nothing_of_a_transaction_that_continues_is_forgotten(coordinator):
     serial = coordinator.begin(60_000, "-", "mine")
     coordinator.now += DAY_MS
     before = coordinator.dump()

@@ -62,7 +62,7 @@ def test_a_clock_that_steps_back_changes_nothing(today):
     assert today.begin() == str(first + 2)
 
 
-def test_a_coordinator_that_is_faster_than_the_clock_goes_on_from_its_last_number(today):
+def test_a_coordinator_that_is_faster_than_the_clock_continues_from_its_last_number(today):
     first = int(today.begin())
     assert [int(line.split(" ")[1]) for line in today.apply(*["allocate"] * 200).lines] == list(
         range(first + 1, first + 201)
@@ -71,7 +71,7 @@ def test_a_coordinator_that_is_faster_than_the_clock_goes_on_from_its_last_numbe
     assert today.begin() == str(first + 201)
 
 
-def test_small_numbers_of_an_older_release_go_on_with_large_ones_and_the_watermark_still_holds(coordinator):
+def test_small_numbers_of_an_older_release_continue_with_large_ones_and_the_watermark_still_holds(coordinator):
     old = coordinator.begin()
     coordinator.now = TODAY_MS
     new = coordinator.begin()

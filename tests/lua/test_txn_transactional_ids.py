@@ -249,7 +249,7 @@ def test_the_first_number_of_an_id_whose_epochs_are_used_up_is_known_to_a_repeti
     assert coordinator.one(f"init_id pay 60000 {number} 32766") == f"{FENCED} 1"
 
 
-def test_an_id_whose_epochs_are_used_up_goes_on_under_a_new_number(coordinator):
+def test_an_id_whose_epochs_are_used_up_continues_under_a_new_number(coordinator):
     number = exhausted(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} 32766 {P}").split(" ")[1]
     answer = coordinator.one(f"end_by_id pay {number} 32766 C 1").split(" ")

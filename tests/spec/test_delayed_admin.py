@@ -14,7 +14,7 @@ from tests.support.scheduled import HOUR_MS, ScheduledTopic, scheduling
 
 
 @pytest.mark.parametrize("damage", ["none", "snapshots deleted"])
-async def test_snapshots_are_made_again_from_the_records_and_all_of_them_come_on_time(redis_url, prefix, damage):
+async def test_snapshots_are_rebuilt_from_the_records_and_all_arrive_in_time(redis_url, prefix, damage):
     """DD-60: cleared with 1 000 pending, some of them loaded, cancelled, or in no bucket yet; cleared records are
     indexed again at once, so that none is lost."""
     async with scheduling(redis_url, prefix, delayed_delivery_min_index_count_per_bucket=200) as topic:

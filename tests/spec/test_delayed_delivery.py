@@ -209,7 +209,7 @@ async def test_due_records_fire_in_chunks_and_in_order_across_buckets(topic):
 # -- DD-08: failures at release ----------------------------------------------------------------------------------------
 
 
-async def test_released_records_that_are_handed_back_or_lost_with_their_consumer_come_again_at_once(topic):
+async def test_fired_records_that_are_nacked_or_lost_are_redelivered_at_once(topic):
     """DD-08: a consumer gives back what it got, another vanishes with it; neither waits for the delay again."""
     await topic.broker.subscriptions.create("t", "s")
     await topic.fill(10, topic.in_ms(HOUR_MS))

@@ -177,7 +177,7 @@ async def test_step_cut_at_any_write_is_continued_by_another_broker(redis_url, p
 
 
 @pytest.mark.parametrize("step", ["seal", "merge"])
-async def test_delivery_goes_on_by_itself_after_a_step_was_cut(redis_url, prefix, step):
+async def test_delivery_continues_by_itself_after_a_step_was_cut(redis_url, prefix, step):
     """DD-30: records that the killed broker left are delivered when due, three seconds later, without any request."""
     prepare, act, _ = STEPS[step]
     cases = await cut_everywhere(redis_url, prefix, prepare, act, "after", 3_000)

@@ -70,7 +70,7 @@ async def test_a_thousand_records_survive_a_kill_and_none_of_them_is_early(redis
 # -- DD-33: loading blocks no other partition --------------------------------------------------------------------------
 
 
-async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_go_on(redis_url, prefix):
+async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_continue(redis_url, prefix):
     """DD-33: the reads of one partition's snapshots hang for as long as all other partitions need."""
     async with scheduling(redis_url, prefix, partitions=2) as slow:
         broker = slow.broker
@@ -99,7 +99,7 @@ async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_go_on
 # -- DD-34: damage -----------------------------------------------------------------------------------------------------
 
 
-async def test_damaged_snapshots_are_made_again_and_nothing_is_early_lost_or_silent(topic, capsys):
+async def test_damaged_snapshots_are_rebuilt_and_logged_and_no_record_is_early_or_lost(topic, capsys):
     """DD-34: metadata, a segment, and all of a snapshot; the bucket is indexed again from its ledger."""
     due = topic.in_ms(HOUR_MS)
     values = await topic.fill_buckets(4, due)
@@ -119,7 +119,7 @@ async def test_damaged_snapshots_are_made_again_and_nothing_is_early_lost_or_sil
     assert await topic.snapshots() == set()
 
 
-async def test_an_index_that_is_lost_but_for_its_live_bits_is_made_again_from_the_delay_ledgers(topic):
+async def test_lost_index_is_rebuilt_from_live_bits_and_delay_ledgers(topic):
     """DD-34: sorted sets, buckets and snapshots are gone; `rebuild` finds what is pending, cancelled records left out,
     and moved ones at their new times."""
     due = topic.in_ms(HOUR_MS)

@@ -60,7 +60,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("lost", DAMAGES)
-async def test_a_damaged_index_is_made_again_from_the_delay_ledgers(topic, lost):
+async def test_damaged_index_is_rebuilt_from_the_delay_ledgers(topic, lost):
     """DD-10: with an open bucket, two sealed ones and a loaded segment; what fired or was cancelled stays away."""
     due = topic.in_ms(HOUR_MS)
     values = await topic.fill_buckets(2, due) + await topic.fill(5, due + HOUR_MS, name="open")

@@ -97,7 +97,7 @@ async def test_a_refresh_costs_redis_what_is_shown(many, broker, browser):
         broker.store.command, broker.store.call = command, call
 
 
-async def test_a_topic_that_was_deleted_and_made_again_elsewhere_is_looked_at_anew(broker, browser, redis_url, prefix):
+async def test_topic_recreated_elsewhere_is_read_again(broker, browser, redis_url, prefix):
     async with open_broker(redis_url, prefix) as other:
         await broker.topics.create("orders")
         await browser.get("/topics.json")

@@ -52,7 +52,7 @@ async def test_the_newest_of_large_records_are_shown(broker, browser):
     assert len(rows[0]["value"]) == VALUE_CHARACTERS
 
 
-async def test_one_goes_on_from_page_to_page_and_comes_to_the_end(broker, browser):
+async def test_pages_lead_to_the_end(broker, browser):
     await broker.topics.create("orders", 1)
     await produce(broker, *(b"%d" % n for n in range(120)))
     seen, offset = [], 0

@@ -45,7 +45,7 @@ async def test_a_batch_whose_answer_was_lost_is_in_the_log_once():
     assert stub.count("POST", "/records") == 2
 
 
-async def test_after_a_batch_of_unknown_fate_the_partition_goes_on_under_a_fresh_producer_id():
+async def test_partition_gets_a_new_producer_id_after_a_batch_of_unknown_outcome():
     # Given a producer whose first batch gets no answer until the time is up
     stub = StubBroker()
     async with AsyncClient("http://b", http=stub, timeout_ms=40) as client:
@@ -93,7 +93,7 @@ async def test_a_full_buffer_makes_send_wait_and_hurries_what_lingers():
     assert len(stub.batches) > 2
 
 
-async def test_a_producer_that_was_idle_for_so_long_that_it_was_forgotten_goes_on_under_a_fresh_id():
+async def test_a_producer_that_was_idle_for_so_long_that_it_was_forgotten_continues_under_a_fresh_id():
     stub = StubBroker()
     async with AsyncClient("http://b", http=stub) as client:
         producer = client.producer("orders", linger_ms=0)

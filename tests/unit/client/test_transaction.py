@@ -34,7 +34,7 @@ async def test_leaving_normally_flushes_everything_and_commits(stub, client):
     assert txn.state is TxnState.COMMITTED
 
 
-async def test_an_exception_aborts_and_goes_on(stub, client):
+async def test_an_exception_aborts_and_continues(stub, client):
     """CL-22"""
     txn = client.transaction()
 

@@ -117,7 +117,7 @@ def test_it_is_over_when_it_was_delivered_as_often_as_wished():
     assert once.done_once().done_once() == once.done_once()
 
 
-def test_without_a_number_of_times_it_goes_on():
+def test_recurrence_without_times_continues():
     repeat = Recurrence.parse("0 0 * * *")
     assert repeat.done_once() == repeat
 

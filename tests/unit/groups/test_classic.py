@@ -96,7 +96,7 @@ def test_generation_is_not_sent_before_it_is_stored(play):
     assert play.answers[first].generation == play.answers[second].generation == 1
 
 
-def test_generations_go_on_from_the_one_that_was_stored_last():
+def test_generations_continue_from_the_one_that_was_stored_last():
     play = Play(generation=41)
     ticket = play.join()
     play.run(DELAY)

@@ -61,7 +61,7 @@ def test_a_static_member_that_goes_for_a_while_releases_what_it_had_to_give_up(w
     assert world.join("c", "t", instance_id="i1") == HeartbeatResult("c", 2, slices(t=[0, 1]))
 
 
-def test_a_member_that_is_away_cannot_go_on_as_if_it_were_not(world):
+def test_absent_member_cannot_continue(world):
     world.join("a", "t", instance_id="i1")
     world.send(Heartbeat("a", -2, instance_id="i1"))
     for epoch in (1, 2):

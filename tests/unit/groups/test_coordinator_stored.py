@@ -111,7 +111,7 @@ async def test_members_that_redis_has_lost_are_stored_again(coordinator, redis):
         assert (redis.members["g"], redis.stored["g"]) == (rows, summary)
 
 
-async def test_members_that_cannot_be_read_are_removed_and_the_group_goes_on(coordinator, redis):
+async def test_members_that_cannot_be_read_are_removed_and_the_group_continues(coordinator, redis):
     redis.kinds["g"], redis.members["g"] = "classic", {"m": b"\xff"}
     redis.stored["g"] = Summary(3, b"\x08\x01", 1)
     redis.generations["g"] = 3

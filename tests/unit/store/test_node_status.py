@@ -84,7 +84,7 @@ def test_a_look_has_one_outcome(promised, known, seen, state):
 
 
 @pytest.mark.parametrize("state", [ObservedNode(GOOD, ""), ObservedNode(GOOD, "b"), ObservedNode(GOOD, "a", claim="z")])
-def test_the_sentence_says_how_to_go_on(state):
+def test_error_names_the_next_step(state):
     over = "stop all brokers, delete /data/cluster-id and start them again"
     says = node_status(ExpectedNode("disk", over), KnownNode("a", GOOD), state).sentence
     assert "Bring" in says
