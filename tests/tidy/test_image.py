@@ -37,13 +37,13 @@ def test_packages_come_from_locks_with_hashes_and_nothing_is_compiled():
     assert re.search(r"\b(apt|apt-get|apk|curl|wget|gcc)\b", TEXT) is None
 
 
-def test_it_runs_as_a_user_without_rights_who_is_told_by_number():
+def test_image_runs_as_an_unprivileged_numeric_user():
     assert FINAL.last("USER").value == "10001:10001"
     after = FINAL.instructions[FINAL.instructions.index(FINAL.last("USER")) + 1 :]
     assert {each.word for each in after} & {"RUN", "COPY"} == set()
 
 
-def test_what_runs_is_told_without_a_shell():
+def test_image_starts_without_a_shell():
     assert FINAL.last("ENTRYPOINT").words() == ["redis-ledger"]
     assert FINAL.last("CMD").words() == ["serve"]
     assert FINAL.last("STOPSIGNAL").value == "SIGTERM"

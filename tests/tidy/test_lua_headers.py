@@ -69,7 +69,7 @@ def test_a_header_that_fits_is_accepted():
         ("cursor/mark:", "cursor/other:", "the header calls itself cursor/other"),
     ],
 )  # fmt: skip
-def test_a_header_that_does_not_fit_is_told_so(old, new, complaint):
+def test_invalid_header_is_reported(old, new, complaint):
     assert old in GOOD
     said = lua_header.disagreements(lua_header.parse(GOOD.replace(old, new)), "cursor/mark", LUA)
     assert (complaint in said) if complaint else (said == [])

@@ -88,7 +88,7 @@ def test_the_sync_client_is_fresh(capsys):
     assert verdict == 0, capsys.readouterr().out
 
 
-def test_an_old_python_is_told_what_is_missing():
+def test_old_python_gets_an_error_message():
     # Given a script that pretends to run on Python 3.9, with no other Python on PATH
     code = "import sys; sys.path.insert(0, 'scripts'); import venv"
     code += "; sys.version_info = (3, 9, 0); sys.argv = ['venv.py', 'dev']; sys.exit(venv.main())"

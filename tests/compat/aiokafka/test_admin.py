@@ -77,7 +77,7 @@ async def test_deleted_records_are_gone(admin, topic, producer, consumer):
         assert (await reader.getone()).offset == 3
 
 
-async def test_groups_are_listed_described_and_their_offsets_told(admin, topic, producer, consumer, name):
+async def test_groups_are_listed_and_described_with_offsets(admin, topic, producer, consumer, name):
     called, group = await topic(), name("g")
     place = TopicPartition(called, 0)
     async with producer() as one:

@@ -86,7 +86,7 @@ async def test_a_batch_above_the_topics_limit_is_refused(topic, producer):
             await one.send_and_wait(called, b"x" * 50_000)
 
 
-async def test_a_group_goes_on_where_it_committed(topic, producer, consumer, name):
+async def test_group_continues_at_its_committed_offset(topic, producer, consumer, name):
     called, group = await topic(), name("g")
     place = TopicPartition(called, 0)
     await fill(producer, called, 10)
@@ -175,7 +175,7 @@ async def test_seek_pause_and_resume_do_what_they_say(topic, producer, consumer)
         assert [(await reader.getone()).offset for _ in range(10)] == list(range(10))
 
 
-async def test_an_offset_out_of_range_is_an_error_for_whoever_wants_none_else(topic, producer, consumer):
+async def test_offset_out_of_range_is_an_error_without_a_reset_policy(topic, producer, consumer):
     called = await topic()
     await fill(producer, called, 1)
     async with consumer(auto_offset_reset="none") as reader, asyncio.timeout(15):
@@ -185,7 +185,7 @@ async def test_an_offset_out_of_range_is_an_error_for_whoever_wants_none_else(to
             await reader.getone()
 
 
-async def test_a_waiting_reader_hears_of_a_record_at_once(topic, producer, consumer):
+async def test_waiting_consumer_gets_a_record_at_once(topic, producer, consumer):
     called = await topic()
     async with consumer(fetch_max_wait_ms=10_000) as reader, producer() as one:
         reader.assign([TopicPartition(called, 0)])

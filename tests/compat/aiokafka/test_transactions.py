@@ -106,7 +106,7 @@ async def test_records_are_consumed_transformed_and_produced_exactly_once(topic,
     assert await everything(target) == [b"%d!" % number for number in range(100)]
 
 
-async def test_what_makes_no_sense_in_a_transaction_is_refused_by_the_client(topic, producer, name):
+async def test_client_rejects_invalid_transaction_calls(topic, producer, name):
     async with producer(transactional_id=name("tx")) as one:
         with pytest.raises(IllegalOperation):
             await one.send(await topic(), b"outside")

@@ -95,7 +95,7 @@ def test_offsets_are_listed_and_records_deleted(admin: Any, topic: Make, produce
     assert offset(OffsetSpec.EARLIEST) == 2
 
 
-def test_a_log_directory_knows_how_much_a_partition_holds(admin: Any, topic: Make, producer: Make) -> None:
+def test_log_directory_has_partition_sizes(admin: Any, topic: Make, producer: Make) -> None:
     called = topic()
     producer().send(called, b"x" * 10_000).get(10)
     sizes = [

@@ -80,7 +80,7 @@ def test_a_batch_above_the_topics_limit_is_refused(topic: Make, producer: Make) 
         producer().send(called, b"x" * 50_000).get(15)
 
 
-def test_a_group_goes_on_where_it_committed(
+def test_group_continues_at_its_committed_offset(
     topic: Make, producer: Make, consumer: Make, read: Make, name: Make
 ) -> None:
     called, group = topic(), name("g")
@@ -185,7 +185,7 @@ def test_seek_pause_and_resume_do_what_they_say(topic: Make, producer: Make, con
     assert [record.offset for record in read(reader, 10)] == list(range(10))
 
 
-def test_an_offset_out_of_range_is_an_error_for_whoever_wants_none_else(
+def test_offset_out_of_range_is_an_error_without_a_reset_policy(
     topic: Make, producer: Make, consumer: Make, read: Make
 ) -> None:
     called = topic()
@@ -197,7 +197,7 @@ def test_an_offset_out_of_range_is_an_error_for_whoever_wants_none_else(
         read(reader, 1)
 
 
-def test_a_waiting_reader_hears_of_a_record_at_once(topic: Make, producer: Make, consumer: Make, read: Make) -> None:
+def test_waiting_consumer_gets_a_record_at_once(topic: Make, producer: Make, consumer: Make, read: Make) -> None:
     called = topic()
     one = producer()
     reader = consumer(fetch_max_wait_ms=10_000)

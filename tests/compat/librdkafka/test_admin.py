@@ -123,7 +123,7 @@ def test_a_configuration_is_set_deleted_and_only_validated(admin, topic, eventua
     eventually(lambda: config_of(admin, called)["retention.ms"].value == default)
 
 
-def test_the_old_way_of_altering_replaces_everything(admin, topic, eventually):
+def test_alter_configs_replaces_all(admin, topic, eventually):
     called = topic(1, **{"retention.ms": "60000"})
     done(admin.alter_configs([ConfigResource(ConfigResource.Type.TOPIC, called, {"retention.bytes": "1000000"})]))
     eventually(lambda: config_of(admin, called)["retention.bytes"].value == "1000000")
@@ -140,7 +140,7 @@ def test_a_configuration_that_is_none_is_refused(admin, topic, name):
     expect_code(KafkaError.UNKNOWN_TOPIC_OR_PART, admin.describe_configs([unknown]))
 
 
-def test_a_broker_tells_its_configuration(admin):
+def test_broker_configuration_is_described(admin):
     broker = admin.describe_cluster().result(20).nodes[0].id
     found = done(admin.describe_configs([ConfigResource(ConfigResource.Type.BROKER, str(broker))]))
     assert found["auto.create.topics.enable"].value == "true"
@@ -178,7 +178,7 @@ def test_the_end_of_an_open_transaction_differs_by_isolation(admin, topic, produ
     one.abort_transaction(20)
 
 
-def test_deleted_records_are_gone_and_readers_begin_behind_them(admin, topic, producer, send, consumer, read):
+def test_consumers_start_after_deleted_records(admin, topic, producer, send, consumer, read):
     called = topic()
     for number in range(10):
         send(producer(), called, [b"%d" % number])
@@ -222,9 +222,7 @@ def test_groups_are_listed_described_and_deleted_when_they_are_empty(
     expect_code(KafkaError.GROUP_ID_NOT_FOUND, admin.delete_consumer_groups([group]))
 
 
-def test_a_groups_offsets_are_listed_and_altered_while_nobody_is_in_it(
-    admin, topic, producer, send, consumer, read, name
-):
+def test_offsets_of_an_empty_group_are_listed_and_altered(admin, topic, producer, send, consumer, read, name):
     called, group = topic(2), name("g")
     for partition in range(2):
         send(producer(), called, [b"%d" % number for number in range(8)], partition=partition)

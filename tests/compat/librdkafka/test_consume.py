@@ -62,7 +62,7 @@ def test_two_members_share_the_partitions_and_one_takes_over_what_the_other_leav
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_where_it_committed(protocol, topic, producer, send, consumer, read, name):
+def test_group_continues_at_its_committed_offset(protocol, topic, producer, send, consumer, read, name):
     called, group = topic(), name("g")
     send(producer(), called, [b"%d" % number for number in range(10)])
     first = consumer(called, group_id=group, group_protocol=protocol)
@@ -76,7 +76,7 @@ def test_a_group_goes_on_where_it_committed(protocol, topic, producer, send, con
     assert (committed.offset, committed.metadata) == (4, "by hand")
 
 
-def test_positions_are_committed_by_themselves_when_asked(topic, producer, send, consumer, read, name):
+def test_auto_commit_commits_positions(topic, producer, send, consumer, read, name):
     called, group = topic(2), name("g")
     for partition in range(2):
         send(producer(), called, [b"v"] * 7, partition=partition)
@@ -186,7 +186,7 @@ def test_an_offset_out_of_range_is_an_error_or_a_reset(topic, producer, send, co
     assert [message.value() for message in read(lenient, 1)] == [b"only"]
 
 
-def test_a_waiting_reader_hears_of_a_record_at_once(topic, producer, send, consumer, read):
+def test_waiting_consumer_gets_a_record_at_once(topic, producer, send, consumer, read):
     called = topic()
     reader = consumer(fetch_wait_max_ms=10_000)
     reader.assign([TopicPartition(called, 0, 0)])

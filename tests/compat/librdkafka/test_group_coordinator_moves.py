@@ -164,7 +164,7 @@ def coordinator(brokers: Brokers) -> int:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("way", ["killed", "restarted"])
-def test_members_of_a_group_notice_nothing_of_brokers_that_go(brokers, group, way, capsys):
+def test_group_members_are_unaffected_by_stopped_brokers(brokers, group, way, capsys):
     # Given a group that has come to rest
     group.go_on()
     until = time.monotonic() + PATIENCE_S

@@ -63,9 +63,7 @@ class Reading(threading.Thread):
                     self.seen.append((message.value().decode(), now_ms()))
 
 
-def test_what_transactions_schedule_arrives_once_and_never_early_but_for_what_was_aborted_or_cancelled(
-    delayed, transactional, consumer
-):
+def test_scheduled_transactional_records_arrive_once_and_not_early(delayed, transactional, consumer):
     if not HTTP:
         pytest.skip("HTTP is not the address of the broker's REST port")
     # Given records spread over a while, in transactions of which every second one is aborted
@@ -111,7 +109,7 @@ def test_what_transactions_schedule_arrives_once_and_never_early_but_for_what_wa
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_a_batch_comes_apart_by_due_time_whatever_packed_it(delayed, producer, send, consumer, read, codec):
+def test_batch_is_split_by_due_time_for_any_codec(delayed, producer, send, consumer, read, codec):
     called = delayed()
     one, reader = producer(enable_idempotence=True, compression_type=codec, linger_ms=50), consumer(called)
     send(one, called, [b"both are connected"])
@@ -132,7 +130,7 @@ def test_a_batch_comes_apart_by_due_time_whatever_packed_it(delayed, producer, s
     ]
 
 
-def test_a_delay_that_cannot_be_read_fails_its_batch_and_nothing_else(delayed, producer, send, everything):
+def test_invalid_delay_fails_only_its_batch(delayed, producer, send, everything):
     called = delayed()
     one = producer(linger_ms=0)
     with pytest.raises(KafkaException) as refused:
@@ -143,7 +141,7 @@ def test_a_delay_that_cannot_be_read_fails_its_batch_and_nothing_else(delayed, p
     assert everything(called) == [b"good"]
 
 
-def test_a_topic_that_was_not_told_leaves_headers_alone(delayed, topic, producer, send, everything):
+def test_topic_without_the_setting_ignores_delay_headers(delayed, topic, producer, send, everything):
     delayed()
     called = topic()
     (message,) = send(producer(), called, [b"v"], headers=[("deliver-after", b"PT1H")])

@@ -76,7 +76,7 @@ def sent(user: str, topic: str) -> KafkaError | None:
     return outcomes[0]
 
 
-def test_rules_are_made_listed_and_removed(root: AdminClient, name: Callable[..., str]) -> None:
+def test_acls_are_created_listed_and_deleted(root: AdminClient, name: Callable[..., str]) -> None:
     user = name("ada")
     rules = [
         allows(user, AclOperation.WRITE, ResourceType.TOPIC, "orders-", pattern=ResourcePatternType.PREFIXED),
@@ -89,7 +89,7 @@ def test_rules_are_made_listed_and_removed(root: AdminClient, name: Callable[...
     assert root.describe_acls(of(user)).result(15) == []
 
 
-def test_who_may_not_change_rules_is_told(ada: str) -> None:
+def test_acl_changes_without_permission_are_rejected(ada: str) -> None:
     rule = allows(ada, AclOperation.ALL, ResourceType.TOPIC, "*")
     admin = AdminClient(settings(ada, PASSWORD))
     with pytest.raises(KafkaException) as refused:
@@ -97,7 +97,7 @@ def test_who_may_not_change_rules_is_told(ada: str) -> None:
     assert refused.value.args[0].code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
 
 
-def test_records_are_written_and_read_by_who_may(root: AdminClient, ada: str, name: Callable[..., str]) -> None:
+def test_records_require_permission(root: AdminClient, ada: str, name: Callable[..., str]) -> None:
     topic, group = name("orders"), name("billing")
     root.create_topics([NewTopic(topic, 1, 1)])[topic].result(15)
     refused = sent(ada, topic)
@@ -124,7 +124,7 @@ def test_records_are_written_and_read_by_who_may(root: AdminClient, ada: str, na
     assert (message.error(), message.value()) == (None, b"x")
 
 
-def test_a_transaction_is_begun_by_who_may_have_its_id(root: AdminClient, ada: str, name: Callable[..., str]) -> None:
+def test_transactional_id_requires_permission(root: AdminClient, ada: str, name: Callable[..., str]) -> None:
     topic, own = name("orders"), name("tx")
     root.create_topics([NewTopic(topic, 1, 1)])[topic].result(15)
     with pytest.raises(KafkaException) as refused:

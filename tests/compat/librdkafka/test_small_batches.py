@@ -38,7 +38,7 @@ def own(request: Any) -> Iterator[str]:
 
 
 @pytest.mark.timeout(400)
-def test_small_batches_in_flight_together_make_no_transaction_fail(own: str, name: Callable[..., str]) -> None:
+def test_concurrent_small_batches_do_not_fail_transactions(own: str, name: Callable[..., str]) -> None:
     topic = name("small")
     admin = AdminClient({"bootstrap.servers": own})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(15)

@@ -189,7 +189,7 @@ def test_offsets_of_a_member_that_left_are_refused(topic, producer, transactiona
     one.abort_transaction(20)
 
 
-def test_a_transaction_that_is_not_ended_in_time_is_aborted_and_its_owner_told(
+def test_expired_transaction_is_aborted_and_its_producer_gets_an_error(
     topic, producer, transactional, send, everything, eventually
 ):
     called = topic()
