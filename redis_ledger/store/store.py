@@ -134,11 +134,13 @@ class Store:
         return future
 
     def command(self, *args: Arg, key: bytes | None = None, retry: bool = True) -> asyncio.Future[Any]:
-        """One command on the node of key; None: any node."""
+        """One command on the node of key; None: any node, without waiting for replicas, since it concerns no data."""
         future = self._create_future()
         slot = ANY if key is None else self._slot(key)
         call = RedisCall(future, pack(args), slot, retry)
-        if self._copies and key is not None:
+        if key is None:
+            call.in_sync = ALONE
+        elif self._copies:
             call.in_sync = self._copies_of(key)
         self._send(slot, call)
         return future
