@@ -162,7 +162,8 @@ class Rollbacks:
         if not others or key is None:
             return
         deadline = self._loop.time() + within_s
-        await _ask(node.ask, [_evalsha(WRITE_ALLOW_OOM, (key,), ("HSET", self._name, node.life))])
+        row: list[Arg] = [b"HSET", self._name, node.life]
+        await _ask(node.ask, [_evalsha(WRITE_ALLOW_OOM, (key,), row)])
         while self._loop.time() < deadline:
             (lives,) = await _ask(node.ask, [(b"HMGET", key, *others)])
             if is_elsewhere(lives) or all(life is not None and life.decode() == node.life for life in lives):
