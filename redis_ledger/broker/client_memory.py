@@ -81,8 +81,7 @@ class ClientMemory:
     async def reserve(self, count: int) -> None:
         """Waits to take bytes for an answer, capped at bytes_max.  Raises ClientMemoryFull after WAIT_S_MAX."""
         count = min(count, self.bytes_max)
-        if not self._waiting and count <= self.free:
-            self.change(count)
+        if self.take_now(count):
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append((count, turn))
@@ -100,6 +99,13 @@ class ClientMemory:
             if isinstance(error, TimeoutError):
                 raise ClientMemoryFull from None
             raise
+
+    def take_now(self, count: int) -> bool:
+        """Takes bytes for an answer; returns False if they are not free or other answers wait."""
+        if self._waiting or count > self.free:
+            return False
+        self._answers += count
+        return True
 
     async def admit(self) -> None:
         """Waits while nothing is free.  Raises ClientMemoryFull."""
@@ -155,12 +161,12 @@ class Lease:
     async def fit(self, sizes: Sequence[int]) -> int:
         """Takes bytes for as many of the first sizes as are free, and returns how many.  Waits for the first of an
         answer.  Raises ClientMemoryFull."""
-        total, free = sum(sizes), self._memory.free
-        if not total or (total <= free and not self._memory.is_short):
-            self._take(total)
+        total = sum(sizes)
+        if not total or self._memory.take_now(total):
+            self.held += total
             return len(sizes)
         if self.held or self._is_waiting:  # the answer has other parts, so these can be left out
-            count = 0 if self._memory.is_short else _prefix(sizes, free)
+            count = 0 if self._memory.is_short else _prefix(sizes, self._memory.free)
             self._take(sum(sizes[:count]))
             return count
         least = next((at + 1 for at, size in enumerate(sizes) if size), len(sizes))

@@ -50,15 +50,6 @@ class Read(NamedTuple):
     aborted: list[logs.Aborted]
     leads_to_batch: bool = False
 
-    async def fit(self, room: ReadMemory | None) -> Read:
-        """The same read, without the last batches for which there is no memory."""
-        if room is None or not self.entries:
-            return self
-        count = await room.fit([entry.size for entry in self.entries])
-        if count == len(self.entries):
-            return self
-        return self._replace(entries=self.entries[:count], payloads=self.payloads[:count], leads_to_batch=False)
-
 
 class OffloadReading(Protocol):
     """Reads offloaded payload, which Redis no longer has."""
@@ -72,6 +63,16 @@ class OffloadReading(Protocol):
 
 class Moved(Exception):
     """The payload is in Parquet, and no more in Redis."""
+
+
+async def _fit(read: Read, room: ReadMemory | None) -> Read:
+    """The read without the last batches for which there is no memory."""
+    if room is None or not read.entries:
+        return read
+    count = await room.fit([entry.size for entry in read.entries])
+    if count == len(read.entries):
+        return read
+    return read._replace(entries=read.entries[:count], payloads=read.payloads[:count], leads_to_batch=False)
 
 
 async def _filtered(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
@@ -131,20 +132,20 @@ class PartitionReader:
         if offset == tail.end or tail.holds(offset):
             read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
-                return await read.fit(room)
+                return await _fit(read, room)
         if offset < self.offsets.offloaded_end and self.offload_reader is not None:
             read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
-            return await read.fit(room)
+            return await _fit(read, room)
         read = await self._read_ahead(offset, committed, bytes_max, records_max)
         if read is not None:
-            read = await read.fit(room)
+            read = await _fit(read, room)
         else:
             try:
                 read = await self._read_redis(offset, committed, bytes_max, records_max, room)
             except Moved:
                 assert self.offload_reader is not None
                 read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
-                return await read.fit(room)
+                return await _fit(read, room)
         self._look_ahead(offset, committed, bytes_max, records_max, read)
         return read
 

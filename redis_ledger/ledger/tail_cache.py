@@ -84,8 +84,9 @@ class Tail:
         if entry.base_offset != self.end or self.first == self.end:
             self.clear()
             self.first = entry.base_offset
-        self._held.append(CachedBatch(entry.last_offset, entry, payload))
-        self.end = entry.last_offset + 1
+        last_offset = entry.last_offset
+        self._held.append(CachedBatch(last_offset, entry, payload))
+        self.end = last_offset + 1
         self.transactional += entry.is_transactional
         size = len(payload) + ENTRY_BYTES
         self.bytes += size

@@ -133,13 +133,14 @@ def check(header: BatchHeader, view: Buffer, *, batch_bytes_max: int) -> None:
     The records themselves are not decoded.  Cost: one CRC-32C of the batch.
     Raises RequestTooLarge, CorruptBatch, UnsupportedCompression or BadChecksum.
     """
-    if header.size > batch_bytes_max:
+    size = header.size
+    if size > batch_bytes_max:
         raise RequestTooLarge(
-            f"The batch is {header.size} bytes; this broker takes at most {batch_bytes_max}. Send smaller batches.",
+            f"The batch is {size} bytes; this broker takes at most {batch_bytes_max}. Send smaller batches.",
             batch_bytes_max=batch_bytes_max,
         )
-    if header.size != len(view):
-        raise CorruptBatch(f"The batch says it is {header.size} bytes long, but {len(view)} were given.")
+    if size != len(view):
+        raise CorruptBatch(f"The batch says it is {size} bytes long, but {len(view)} were given.")
     check_shape(header)
     if header.count != header.last_offset_delta + 1:
         raise CorruptBatch(
@@ -148,7 +149,7 @@ def check(header: BatchHeader, view: Buffer, *, batch_bytes_max: int) -> None:
     if header.attributes & CONTROL:
         raise CorruptBatch("The batch is a control batch; only the broker writes those.")
     if not header.compression:
-        check_count(header, header.size - HEADER_BYTES)
+        check_count(header, size - HEADER_BYTES)
     found = crc32c(view[CRC_FROM:])
     if found != header.crc:
         raise BadChecksum(

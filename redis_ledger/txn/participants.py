@@ -50,7 +50,8 @@ class _PartitionEnds:
         on_marker: Callable[[LogEntry], None],
     ) -> None:
         self._store, self._clock, self._on_marker = store, clock, on_marker
-        self.has_scheduled = False  # whether scheduled batches of ended transactions are left to settle
+        self._loop = asyncio.get_running_loop()
+        self._has_scheduled = False  # whether scheduled batches of ended transactions are left to settle
         self._topic_id = topic_id
         self._keys = PartitionKeys(store.prefix, topic, number)
         self._tombstone_ms = config.tombstone_ms
@@ -59,21 +60,32 @@ class _PartitionEnds:
             self._send, self._settle, items_max=16, turnstile=partial(store.turnstile, self._keys.state)
         )
 
-    def has_kinds(self, names: Sequence[str]) -> bool:
-        """Whether the kind of each of these subscriptions is cached."""
-        return all(name in self._is_group for name in names)
+    def end(self, decision: Decision, subscriptions: Sequence[str]) -> Awaitable[int]:
+        """Ends a transaction with the next call.  The result is the offset of its marker, -1 for a deleted partition."""
+        unknown = [name for name in subscriptions if name not in self._is_group]
+        if unknown:
+            return self._read_kinds_and_end(decision, subscriptions, unknown)
+        future: asyncio.Future[int] = self._loop.create_future()
+        self.group.add(_End(decision, subscriptions, future))
+        return future
 
-    async def read_kinds(self, names: Sequence[str]) -> None:
-        """Caches which of these are Kafka groups.  A group has two of the six keys, and an absent key must not be
-        named."""
-        unknown = [name for name in names if name not in self._is_group]
-        if not unknown:
-            return
+    async def _read_kinds_and_end(self, decision: Decision, subscriptions: Sequence[str], unknown: list[str]) -> int:
+        """Reads which of the unknown subscriptions are Kafka groups: a group has two of the six keys, and an absent key
+        must not be named."""
         if len(self._is_group) >= KINDS_KEPT:
             self._is_group.clear()
+            unknown = [*subscriptions]
         key, command = self._keys.state, self._store.command
         kinds = await asyncio.gather(*(command("HGET", self._keys.sub(n).cursor, "kind", key=key) for n in unknown))
         self._is_group |= {name: kind == b"kafka" for name, kind in zip(unknown, kinds, strict=True) if kind}
+        future: asyncio.Future[int] = self._loop.create_future()
+        self.group.add(_End(decision, subscriptions, future))
+        return await future
+
+    def take_scheduled(self) -> bool:
+        """Whether transactions with scheduled batches have ended here since the last call."""
+        has_scheduled, self._has_scheduled = self._has_scheduled, False
+        return has_scheduled
 
     def _send(self, ends: list[_End]) -> asyncio.Future[Any]:
         names: dict[str, int] = {}
@@ -106,7 +118,7 @@ class _PartitionEnds:
             return
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         if error is None and len(done.result()) > len(ends) + 1:
-            self.has_scheduled = True
+            self._has_scheduled = True
         for i, end in enumerate(ends):
             if error is None and not gone and done.result()[i + 1] == MORE:
                 self.group.add(end)
@@ -143,7 +155,6 @@ class Participants:
         self._after = after
         self._store, self._config, self._clock, self._on_marker = store, config, clock, on_marker
         self._partitions: dict[tuple[str, str, int], _PartitionEnds] = {}
-        self._loop = asyncio.get_running_loop()
 
     async def end(self, decision: Decision) -> None:
         """Returns when every participant is done.  Raises the first failure after all were tried; the caller or the
@@ -153,10 +164,8 @@ class Participants:
             names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
             if participant.subscription is not None:
                 names.append(participant.subscription)
-        ends: list[Awaitable[int]] = [
-            (self._end_one if self._at(place).has_kinds(names) else self._read_kinds_and_end)(place, decision, names)
-            for place, names in places.items()
-        ]
+        partitions = [self._at(place) for place in places]
+        ends = [ends.end(decision, names) for ends, names in zip(partitions, places.values(), strict=True)]
         if len(ends) == 1:
             await ends[0]
         else:
@@ -164,10 +173,8 @@ class Participants:
             for result in results:
                 if isinstance(result, BaseException):
                     raise result
-        for place in places:
-            ended = self._partitions.get(place)
-            if ended is not None and ended.has_scheduled and self._after is not None:
-                ended.has_scheduled = False
+        for place, partition in zip(places, partitions, strict=True):
+            if self._after is not None and partition.take_scheduled():
                 await self._after(*place)
 
     def _at(self, place: tuple[str, str, int]) -> _PartitionEnds:
@@ -179,13 +186,3 @@ class Participants:
                 self._store, *place, self._config, self._clock, partial(self._on_marker, *place)
             )
         return ends
-
-    async def _read_kinds_and_end(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> int:
-        """Ends one partition.  An unreachable partition delays no other."""
-        await self._at(place).read_kinds(names)
-        return await self._end_one(place, decision, names)
-
-    def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
-        future: asyncio.Future[int] = self._loop.create_future()
-        self._at(place).group.add(_End(decision, names, future))
-        return future

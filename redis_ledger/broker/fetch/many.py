@@ -89,7 +89,10 @@ class FetchMany:
             now, reading = self._that_fit(reading)
             if not now:
                 break
-            await asyncio.gather(*(self._read(index) for index in now))
+            if len(now) == 1:
+                await self._read(now[0])
+            else:
+                await asyncio.gather(*(self._read(index) for index in now))
 
     def _that_fit(self, indexes: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """The first partitions, as many as fit at their maximum size, and the others; none if the answer is full."""

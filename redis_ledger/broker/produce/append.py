@@ -25,7 +25,7 @@ from redis_ledger.errors import (
     TransactionEnded,
     Unavailable,
 )
-from redis_ledger.ids import TxnId
+from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.ledger.append_errors import GAPS, NotVerified, OtherOpen
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Accepted, Partition
@@ -114,7 +114,8 @@ class AppendService:
         order = next(self._orders)
         header, request = await self._batches.request(partition, data, source.owner, batch_bytes_max)
         if not header.is_transactional:
-            await self._check_producer(partition, request)
+            if request.producer_id != NO_PRODUCER:
+                await self._check_producer(partition, request)
             return partition.append(request, awaits_replicas=source.awaits_replicas)
         if source.transactional_id is None or not request.is_idempotent:
             raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")

@@ -68,7 +68,7 @@ async def handle(request: FetchRequest, call: RequestContext) -> FetchResponse:
     else:
         requested = [_RequestedPartition(key, known.parameters) for key, known in session.partitions.items()]
     quotas, principal = call.broker.quotas, call.peer.principal
-    if quotas.wait_s(principal) > 0.0:  # over its quota
+    if quotas.is_on and quotas.wait_s(principal) > 0.0:
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
     fetch = _Fetch(request, call, session)
     incremental = request.session_epoch > 0
@@ -117,8 +117,9 @@ class _Fetch:
         request, call, committed = self._request, self._call, self._committed
         quotas, rules = call.broker.quotas, call.broker.security.rules
         answers, wanted = await _open(requested, call)
-        room_max = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
-        room = quotas.bytes_out_max(call.peer.principal, room_max)
+        room = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
+        if quotas.is_on:
+            room = quotas.bytes_out_max(call.peer.principal, room)
         polled = await call.broker.partition_fetch.poll(
             [each for _, each in wanted],
             committed=committed,
