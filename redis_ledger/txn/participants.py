@@ -61,7 +61,7 @@ class _PartitionEnds:
         )
 
     def end(self, decision: Decision, subscriptions: Sequence[str]) -> Awaitable[int]:
-        """Ends a transaction with the next call.  The result is the offset of its marker, -1 for a deleted partition."""
+        """Ends a transaction.  The result is the offset of its marker, -1 for a deleted partition."""
         unknown = [name for name in subscriptions if name not in self._is_group]
         if unknown:
             return self._read_kinds_and_end(decision, subscriptions, unknown)

@@ -134,7 +134,8 @@ class Producers:
         identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump)
         self.forget(producer_id)
         ended = await self._apply_decision(identified)
-        self._quotas.ended(transactional_id)
+        if self._quotas.is_on:
+            self._quotas.ended(transactional_id)
         return ended
 
     async def abort_hanging(self, topic: str, number: int, producer_id: int, epoch: int) -> None:

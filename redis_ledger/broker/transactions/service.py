@@ -152,7 +152,8 @@ class Transactions:
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)
-        self._quotas.ended(decision.txn)
+        if self._quotas.is_on:
+            self._quotas.ended(decision.txn)
         if not decision.state.is_ending:
             return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
         if wait == "logged":
