@@ -54,11 +54,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, open_connections: OpenConnections, listener: Listener) -> None:
         self._shared, self._listener, broker = open_connections, listener, open_connections.broker
-        self._quotas = broker.quotas
         self._cutter = Frames(
             self._push, partial(open_connections.take_incomplete, self), broker.client_memory.give_request, self._sizes
         )
-        self._deaf_since = 0.0
+        self._deaf_since, self._quotas = 0.0, broker.quotas
         self._frames: deque[memoryview] = deque()
         self._queued_bytes = 0
         self._news = asyncio.Event()
@@ -131,8 +130,7 @@ class Connection(asyncio.BufferedProtocol):
             self._pause()
 
     def _is_full(self) -> bool:
-        waiting = len(self._frames) + len(self._answers)
-        return waiting > QUEUE_FRAMES_MAX or self._queued_bytes > QUEUE_BYTES_MAX
+        return len(self._frames) + len(self._answers) > QUEUE_FRAMES_MAX or self._queued_bytes > QUEUE_BYTES_MAX
 
     def _pause(self) -> None:
         if not self._paused and self._transport is not None and not self._transport.is_closing():
@@ -350,18 +348,17 @@ class Connection(asyncio.BufferedProtocol):
         while self._answers and self._answers[0].future.done():
             route, version, correlation_id, began, size, future = self._answers.popleft()
             error = None if future.cancelled() else future.exception()
-            if isinstance(error, LedgerError):
-                self._refuse(error.detail)  # a request with acks=0 has no response
-            elif future.cancelled() or error is not None:
-                self._failed(error)
+            if future.cancelled() or error is not None:
+                if isinstance(error, LedgerError):
+                    self._refuse(error.detail)  # a request with acks=0 has no response
+                else:
+                    self._failed(error)
+                route.outcomes.closed()
             else:
                 if self._quotas.is_on:
                     self._charge(route, size, future.result())
                 if future.result() is not None:
                     self._write(route.key, version, correlation_id, future.result())
-            if future.cancelled() or error is not None:
-                route.outcomes.closed()
-            else:
                 route.outcomes.answered(future.result())
             route.seconds.observe(time.monotonic() - began)
             self._release(size)
