@@ -46,7 +46,7 @@ class DelayReader:
              ("ZCARD", d.open), ("ZCARD", d.closing), ("ZCARD", d.queue)]
         )  # fmt: skip
         sizes = [count or 0 for count in counts]
-        is_small = max(sizes[0], *sizes[2:]) <= SMALL // 4 and sizes[1] <= CHUNKS_MAX
+        is_small = max(sizes[0], *sizes[2:]) <= SMALL and sizes[1] <= CHUNKS_MAX
         facts, is_complete = await (self._at_once() if is_small else self._in_pages())
         if not facts.is_used:
             return []

@@ -27,6 +27,7 @@ from redis_ledger.ledger.entries import LogEntry, parse_aborted, parse_log, runs
 from redis_ledger.store.keys import CoordinatorKeys
 
 LOG_PAGE = 500  # entries
+TAIL_PAGE = 100  # entries that are read together with everything beside the log: scripts convert them slowly
 PAYLOAD_BYTES = 1 << 20  # of one read
 AT_ONCE = 4  # reads of payload under way
 LEDGERS_MAX = 500  # whose streams are compared with their rows
@@ -40,11 +41,13 @@ class PartitionReader:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._found: list[Finding] = []  # entries of another form
         self._begun_at: bytes | None = None  # log start when the look began
+        self._is_near_end = False
 
     async def look(self, now_ms: int) -> list[Finding]:
         """Everything but delayed records."""
         trace, found = LogTrace(), self._found
         found.clear()
+        self._is_near_end = False
         found += await self._keys()
         after = b"-"
         while True:
@@ -89,6 +92,13 @@ class PartitionReader:
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""
         k = self._k
+        if not self._is_near_end:
+            if after == b"-":
+                self._begun_at = await self._reading.command(k.state, "HGET", k.state, "start")
+            found = await self._reading.command(k.state, "XRANGE", k.log, after, "+", "COUNT", LOG_PAGE) or []
+            self._is_near_end = len(found) < LOG_PAGE
+            if found:
+                return self._read(found), b"(" + found[-1][0], None
         *counts, ledger, delay_ledger = await self._reading.atomic(
             [
                 ("HLEN", k.open),
@@ -101,18 +111,15 @@ class PartitionReader:
         is_small = all((count or 0) <= SMALL for count in counts)
         numbers = sorted(active)
         reads: list[tuple[Any, ...]] = [
-            ("XRANGE", k.log, after, "+", "COUNT", LOG_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
+            ("XRANGE", k.log, after, "+", "COUNT", TAIL_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
             *(("XINFO STREAM", k.data(number)) for number in numbers),
         ]  # fmt: skip
         if is_small:
             reads += [("HGETALL", k.open), ("ZRANGE", k.firsts, 0, -1, "WITHSCORES")]
         log, state, ledgers, *rest = await self._reading.atomic(reads)
         rows, fields = log or [], pairs(state)
-        self._reading.bytes += 160 * len(rows)
-        if after == b"-":
-            self._begun_at = fields.get(b"start")
-        entries = self._parse(rows)
-        if len(rows) == LOG_PAGE:
+        entries = self._read(rows)
+        if len(rows) == TAIL_PAGE:
             return entries, b"(" + rows[-1][0], None
         streams = {number: _stream(info) for number, info in zip(numbers, rest, strict=False) if info}
         rows_of = pairs(ledgers)
@@ -142,8 +149,9 @@ class PartitionReader:
                     last = int(newest[0][0].partition(b"-")[2]) if newest else row.issued
                 streams[int(name)] = StreamFacts(length, last)
 
-    def _parse(self, rows: Sequence[Any]) -> list[LogEntry]:
+    def _read(self, rows: Sequence[Any]) -> list[LogEntry]:
         """The entries; one of another form is reported and left out."""
+        self._reading.bytes += 160 * len(rows)
         try:
             return parse_log(rows)
         except (ValueError, TypeError, IndexError):

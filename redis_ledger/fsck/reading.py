@@ -14,8 +14,8 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ReplyError, Store
 
 READ, WRITE = Script.load("fsck/read"), Script.load("fsck/write")
-PAGE = 400  # members of one page
-SMALL = 2_000  # a hash or sorted set up to this size is read at once
+PAGE = 200  # members of one page
+SMALL = 500  # a hash or sorted set up to this size is read at once
 Read = tuple[Any, ...]  # command, key, arguments
 
 

@@ -140,6 +140,8 @@ CASES: dict[str, Case] = {
 # Not made, or gone by themselves: channels, a guard that never exists, values with an expiry.
 WITHOUT_CASE = {
     "rl:{witness:<n>}:count",
+    "rl:{witness:<n>}:lives",
+    "rl:{witness:<n>}:compared",
     "rl:{orders:3}:none",
     "rl:{orders:3}:wake",
     "rl:{catalog}:claim",
