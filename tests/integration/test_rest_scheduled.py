@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.records.build import encode
 from tests.integration.test_rest_idempotency import fail_once
 from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
@@ -327,3 +328,16 @@ async def test_of_a_topic_with_nothing_scheduled_everything_is_empty(api):
     assert await ask(api, "POST", ALL + ":rebuild", {}) == {"entries": 0}
     assert (await ask(api, "GET", f"{ALL}/0:1.0", status=404))["code"] == "unknown_scheduled"
     assert (await ask(api, "GET", f"{ALL}/9:1.0", status=404))["code"] == "unknown_partition"
+
+
+async def test_a_record_batch_is_stored_unchanged_whatever_headers_its_records_have(api):
+    # Given a topic that delays the records of Kafka clients by their headers
+    await ask(api, "POST", "/v1/topics", {"name": "t", "partitions": 1, "settings": {"delayed_delivery": True}}, 201)
+    # When a batch with such a header is sent over HTTP
+    batch = encode([(None, b"7", [("deliver-at", FAR.encode())], 0)])
+    kind = {"content-type": "application/vnd.redis-ledger.batch"}
+    answer = await api.post("/v1/topics/t/records", params={"partition": 0}, content=batch, headers=kind)
+    # Then the record is there at once
+    assert answer.status_code == 200, answer.text
+    assert await records_of(api) == [7]
+    assert (await ask(api, "GET", ALL))["scheduled"] == []
