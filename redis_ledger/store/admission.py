@@ -158,10 +158,10 @@ class Admission:
         stored = _text(answers.get(self._stored, UNASKED))
         self._has_witnesses |= bool(_text(answers.get(self._counted, UNASKED)))
         copies = [_text(answers.get((b"GET", key), UNASKED)) for key in self._witnesses] if self._has_witnesses else []
-        told = [each for each in (stored, *copies) if each is not None]
-        wrong = [each for each in told if each != self.cluster_id]
+        stored_ids = [each for each in (stored, *copies) if each is not None]
+        wrong = [each for each in stored_ids if each != self.cluster_id]
         claim = _text(answers.get(self._claimed, UNASKED)) or ""
-        seen = ObservedNode(node, next(iter(wrong or told), None), claim, _misconf(answers[PING]))
+        seen = ObservedNode(node, next(iter(wrong or stored_ids), None), claim, _misconf(answers[PING]))
         node_state = node_status(self.promised, KnownNode(self.cluster_id, self._fit.get(link)), seen)
         self._settle(link, name, node, node_state)
         if node_state.is_fit and stored:

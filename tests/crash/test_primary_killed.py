@@ -66,7 +66,7 @@ def lagging(primary: Server, followers: Sequence[Server]) -> Iterator[None]:
 
 
 class Clients:
-    """Produce until told to stop, and note what was acknowledged."""
+    """Produces until it is stopped, and records the acknowledged records."""
 
     def __init__(self, broker: Broker, address: tuple[str, int]) -> None:
         self.broker, self.address = broker, address

@@ -30,7 +30,7 @@ def suite(folder: Path, client: str, *, built: bool, passed: bool = True) -> Non
 
 
 @pytest.mark.parametrize(
-    ("client", "built", "passed", "quick", "verdict", "told"),
+    ("client", "built", "passed", "quick", "verdict", "summary"),
     [
         ("java", True, True, True, OK, "2 passed, 0 failed, 0 skipped"),
         ("java", True, False, True, FAILED, "2 passed, 1 failed, 0 skipped"),
@@ -40,13 +40,13 @@ def suite(folder: Path, client: str, *, built: bool, passed: bool = True) -> Non
     ],
 )
 def test_only_a_quick_run_leaves_out_a_suite_whose_toolchain_is_missing(
-    client, built, passed, quick, verdict, told, tmp_path, monkeypatch
+    client, built, passed, quick, verdict, summary, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(compat, "SUITES", tmp_path / "suites")
     suite(tmp_path / "suites", client, built=built, passed=passed)
     outcome = compat.run_suite(client, 1, SuiteOptions(quick, 10), Address("127.0.0.1:1", ""), tmp_path)
     assert outcome.verdict == verdict
-    assert outcome.summary.startswith(told)
+    assert outcome.summary.startswith(summary)
 
 
 @pytest.mark.parametrize(
