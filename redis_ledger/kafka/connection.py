@@ -76,8 +76,6 @@ class Connection(asyncio.BufferedProtocol):
         self.peer = Peer("", listener.name, unread=self.unread)
         self.opened = self.last_used = time.monotonic()
 
-    # -- bytes -------------------------------------------------------------------------------------------------------
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         name = transport.get_extra_info("peername")
@@ -210,8 +208,6 @@ class Connection(asyncio.BufferedProtocol):
     def _failed(self, error: BaseException | None) -> None:
         _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
         self.close()
-
-    # -- requests ----------------------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
         table = routes()
