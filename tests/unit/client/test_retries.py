@@ -39,6 +39,7 @@ def test_connection_errors_distinguish_sent_requests_from_unsent_ones(error, fai
         (errors.RequestInProgress(), 409, Failure.DECLINED),
         (errors.StoreTimeout(), 504, Failure.LOST),
         (errors.OutcomeUnknown(), 504, Failure.LOST),
+        (errors.NotReplicated(), 504, Failure.LOST),
         (errors.LedgerError(), 502, Failure.LOST),
         (errors.LedgerError(), 500, Failure.FINAL),
         (errors.TooManyTransactions(), 429, Failure.FINAL),
