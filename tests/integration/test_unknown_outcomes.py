@@ -44,7 +44,7 @@ async def test_a_repetition_that_is_refused_leaves_the_first_attempt_in_doubt(re
     await partition.create()
     outcomes: list[Exception] = [OutcomeUnknown(), later, later]
 
-    def answers(*_: Any) -> asyncio.Future[Any]:
+    def answers(*_: Any, **__: Any) -> asyncio.Future[Any]:
         future = asyncio.get_running_loop().create_future()
         future.set_exception(outcomes.pop(0))
         return future

@@ -110,9 +110,9 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
             steps.extend([script.name] * (script.name != "txn/apply"))
             return call(script, keys, args, retry=retry)
 
-        def together(key, commands, *, retry=False):
+        def together(key, commands, **options):
             steps.extend(each.script.name for each in commands if hasattr(each, "script"))
-            return multi(key, commands, retry=retry)
+            return multi(key, commands, **options)
 
         monkeypatch.setattr(coordinator, "submit", submitted)
         monkeypatch.setattr(broker.store, "call", called)
