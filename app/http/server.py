@@ -29,8 +29,9 @@ logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # connection_limits 
 
 
 class _Server(uvicorn.Server):
-    tls: ssl.SSLContext | None = None
-    limits = Limits()
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None, limits: Limits) -> None:
+        super().__init__(config)
+        self.tls, self.limits = tls, limits
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """uvicorn's startup, with time limits for TLS handshakes."""
@@ -78,9 +79,7 @@ class HttpServer:
             timeout_graceful_shutdown=drain_s,
             proxy_headers=False,  # clients can forge X-Forwarded-For; ACLs use the connection's address
         )  # fmt: skip
-        self._server = _Server(config)
-        self._server.tls = tls
-        self._server.limits = limits or Limits()
+        self._server = _Server(config, tls, limits or Limits())
         self._scheme = "http" if tls is None else "https"
         self._task: asyncio.Task[None] | None = None
         self._watch: asyncio.Task[None] | None = None
