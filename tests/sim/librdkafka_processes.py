@@ -79,6 +79,9 @@ class LibrdkafkaProcess:
         self._process.kill()
         self._process.wait()
         self._reader.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
 class LibrdkafkaProcesses:

@@ -52,6 +52,7 @@ class Broker:
         self._clock = folder / f"{name}.clock"
         self.step_clock(0)
         self._process: subprocess.Popen[bytes] | None = None
+        self._reader: threading.Thread | None = None  # empties its standard output
 
     def start(self, bug: str = "") -> None:
         """Returns when the broker is ready."""
@@ -66,7 +67,8 @@ class Broker:
         has_line = select.select([self._process.stdout], [], [], READY_S_MAX)[0]
         line = self._process.stdout.readline() if has_line else b""
         assert line.startswith(b"ready"), f"{self.name}: {self._log.read_text()[-2_000:]}"
-        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+        self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
+        self._reader.start()
 
     def signal(self, number: int) -> None:
         assert self._process is not None
@@ -79,9 +81,15 @@ class Broker:
             file.write(serve.OFFSET.pack(ahead_ms))
 
     def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        if self._reader is not None:
+            self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process = None
 
 
 class Processes:
