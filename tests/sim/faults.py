@@ -13,6 +13,7 @@ from tests.sim.processes import Processes
 from tests.sim.recorder import Recorder
 from tests.sim.redis_nodes import RedisNodes
 from tests.sim.schedule import Fault
+from tests.sim.workers import Workers
 from tests.support.proxy import Proxy
 from tests.support.redis_servers import Server
 
@@ -53,6 +54,12 @@ async def _hold_host(processes: Processes, fault: Fault) -> AsyncIterator[None]:
     for link in processes.links_of(fault.target):
         link.release()
         link.cut()
+
+
+@asynccontextmanager
+async def _kill_client(workers: Workers, fault: Fault) -> AsyncIterator[None]:
+    await workers.restart(fault.target)
+    yield
 
 
 @asynccontextmanager
@@ -183,6 +190,7 @@ ACTS: dict[str, Act] = {
     "broker.pause": _pause_broker,
     "clock.step": _step_clock,
     "host.hold": _hold_host,
+    "client.kill": _kill_client,
     "slot.move": _move_slot,
     "redis.kill": _kill_redis,
     "redis.pause": _pause_redis,
@@ -201,7 +209,7 @@ ACTS: dict[str, Act] = {
 }
 
 
-async def cause(fault: Fault, processes: Processes, recorder: Recorder, began_s: float) -> None:
+async def cause(fault: Fault, processes: Processes, workers: Workers, recorder: Recorder, began_s: float) -> None:
     """began_s: when the faults of the run began, by the loop's clock."""
     loop = asyncio.get_running_loop()
     await asyncio.sleep(max(0.0, began_s + fault.at_s - loop.time()))
@@ -212,6 +220,7 @@ async def cause(fault: Fault, processes: Processes, recorder: Recorder, began_s:
         "redis": processes.redis.servers.get(fault.target),
         "link": processes.links.get(fault.target),
         "slot": processes.redis,
+        "client": workers,
     }
     facts = {"fault": fault.kind, "target": fault.target}
     recorder.note("fault", phase="begin", amount=fault.amount, **facts)

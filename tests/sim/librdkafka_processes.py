@@ -32,6 +32,7 @@ class LibrdkafkaProcess:
         self._seed, self._kafka, self._write, self._clock = seed, kafka, write, clock
         self._life = 0
         self._is_stopping = False
+        self._restarting = threading.Lock()
         self._last_op, self._last_s = "", 0.0
         self._process = self._start()
 
@@ -58,8 +59,13 @@ class LibrdkafkaProcess:
     def watch(self) -> None:
         """Starts the client again if it hangs as described above."""
         if self._last_op == HANGS_IN and self._clock.machine_s - self._last_s > HANGS_S:
+            self.restart(f"silent in {HANGS_IN}")
+
+    def restart(self, why: str) -> None:
+        """kill -9, in the middle of what it does, and a new start."""
+        with self._restarting:
             self.kill()
-            Recorder(self.name, self._write).note("restarted", why=f"silent in {HANGS_IN}")
+            Recorder(self.name, self._write).note("restarted", why=why)
             self._life += 1
             self._process = self._start()
             if self._is_stopping:
@@ -112,6 +118,10 @@ class LibrdkafkaProcesses:
     def stop(self, names: list[str]) -> None:
         for name in names:
             self._processes[name].stop()
+
+    def restart(self, name: str) -> None:
+        if name in self._processes:
+            self._processes[name].restart("a fault")
 
     def running(self) -> list[str]:
         return [name for name, process in self._processes.items() if not process.has_ended]

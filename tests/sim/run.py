@@ -65,7 +65,7 @@ class Run:
             await observer.create(workers.pipelines)
             self._recorder.note("begin", wall_ms=time.time() * 1000, seed=self._plan.seed)
             workers.start()
-            await self._cause_faults(processes)
+            await self._cause_faults(processes, workers)
             self._recorder.note("mark", name="faults_over", actors=workers.names)
             await self._until(lambda: self._all_progressed(workers.names))
             await workers.stop_writers()
@@ -79,14 +79,14 @@ class Run:
             await workers.clean_up()
             await observer.close()
 
-    async def _cause_faults(self, processes: Processes) -> None:
+    async def _cause_faults(self, processes: Processes, workers: Workers) -> None:
         began_s = asyncio.get_running_loop().time()
         locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
         async def cause(fault: Any) -> None:
             await asyncio.sleep(fault.at_s)
             async with locks[fault.target]:
-                await faults.cause(fault, processes, self._recorder, began_s)
+                await faults.cause(fault, processes, workers, self._recorder, began_s)
 
         await asyncio.gather(*(cause(fault) for fault in self._plan.faults))
         await asyncio.sleep(max(0.0, began_s + self._plan.seconds - asyncio.get_running_loop().time()))

@@ -27,7 +27,7 @@ LINK_FAULTS = {
     "link.break_request": (3, 0.0, 0.0),
 }
 BROKER_FAULTS = {"broker.kill": (5, 0.1, 2.0), "broker.pause": (4, 0.2, 5.0), "clock.step": (2, 0.5, 4.0)}
-HOST_FAULTS = {"host.hold": (2, 0.3, 4.0)}
+HOST_FAULTS = {"host.hold": (2, 0.3, 4.0), "client.kill": (3, 0.0, 0.0)}
 REDIS_FAULTS = {
     "redis.kill": (3, 0.0, 1.5),
     "redis.pause": (3, 0.2, 4.0),
@@ -139,6 +139,7 @@ def _faults(chance: random.Random, seconds: float, brokers: int, redis: str) -> 
         "broker": [f"b{n}" for n in range(brokers)],
         "clock": [f"b{n}" for n in range(brokers)],
         "host": list(HOSTS),
+        "client": [f"{role}.{n}" for role, many in ROLES.items() if role.startswith("librdkafka") for n in range(many)],
         "redis": nodes(redis),
         "slot": ["slots"],
     }

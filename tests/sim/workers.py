@@ -91,6 +91,10 @@ class Workers:
         for name in late:
             Recorder(name, self._write).note("broke", error="it does not stop")
 
+    async def restart(self, name: str) -> None:
+        """Kills a client that is a process of its own, and starts it again."""
+        await asyncio.to_thread(self._librdkafka.restart, name)
+
     def _running(self) -> set[str]:
         return {name for name, task in self._tasks.items() if not task.done()} | set(self._librdkafka.running())
 
