@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from redis_ledger.fsck import cursor_reader, delay_reader, partition_reader, reading, service
-from redis_ledger.store.keys import CatalogKeys
-from tests.support.broker import one
+from redis_ledger.store.keys import CatalogKeys, CoordinatorKeys
+from tests.support.broker import one, values_of
 from tests.support.fsck_damages import CASES, WITHOUT_CASE, Case, documented, partition
 from tests.support.fsck_scene import SETTINGS, Scene, build, checked, goes_on, sentences
 
@@ -83,6 +83,37 @@ async def test_large_indexes_are_compared_page_by_page(name: str, scene: Scene, 
     assert len(sentences(await checked(scene))) > 1
     assert sentences(await checked(scene, repair=True)) == []
     await goes_on(scene)
+
+
+async def test_a_partition_that_a_transaction_lost_is_registered_again(scene: Scene):
+    k = CoordinatorKeys(scene.broker.store.prefix, 0)
+    row = await scene.command("HGET", k.txns, scene.txn.serial)
+    await scene.command("HSET", k.txns, scene.txn.serial, row.rpartition(b"|")[0] + b"|")
+    await scene.command("DEL", k.log)
+    await scene.command("DEL", k.live)
+    assert [each.kind for each in (await checked(scene)).left].count("not_registered") == 2  # records, acknowledgements
+    await checked(scene, repair=True)
+    await scene.broker.transactions.commit(scene.txn)
+    stable, following = await scene.command("HMGET", scene.partition.state, "stable", "next")
+    assert stable == following
+
+
+async def test_what_a_partition_holds_of_an_ended_transaction_is_ended_as_it_was_decided(scene: Scene):
+    k = scene.partition
+    row = await scene.command("HGET", k.open, scene.txn.producer_id)
+    await scene.broker.transactions.commit(scene.txn)
+    # As if this partition had lost the end: its marker, and what came with it.
+    marker = int((await scene.command("HGET", k.state, "next"))) - 1
+    await scene.command("XDEL", k.log, f"{marker}-1")
+    await scene.command("HSET", k.state, "next", marker, "stable", row.split(b" ")[3])
+    await scene.command("XSETID", k.log, f"{marker - 1}-1")
+    await scene.command("HSET", k.open, scene.txn.producer_id, row)
+    await scene.command("ZADD", k.firsts, row.split(b" ")[3], scene.txn.producer_id)
+    assert "ended_open" in [each.kind for each in (await checked(scene)).left]
+    report = await checked(scene, repair=True)
+    assert [each for each in report.left if each.kind != "partition_state"] == [], sentences(report)
+    seen = await values_of(scene.broker, "t", offset=int(row.split(b" ")[3]))
+    assert seen[0] == "open"
 
 
 async def test_an_orphan_is_deleted_only_if_it_is_named(scene: Scene):
