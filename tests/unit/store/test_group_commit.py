@@ -139,11 +139,11 @@ async def test_putting_back_when_nothing_is_in_flight_sends():
 
 async def test_a_lazy_item_waits_for_company_but_not_for_long():
     """BW-02"""
-    other = Other(lazy_ms=5)
+    other = Other(lazy_ms=200)
     other.add("a", lazy=True)
     await turn()
     assert (other.batches, other.group.is_idle) == ([], False)
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0.3)
     assert other.batches == ["a"]
 
 
