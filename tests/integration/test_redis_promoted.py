@@ -81,7 +81,7 @@ async def lose(first: Broker, second: Broker, primary: Server, replica: Server, 
     assert await values_of(second, topic) == ["old-0", "old-1", "lost-2", "lost-3", "lost-4"]
 
 
-async def continued(first: Broker, second: Broker, topic: str = "orders") -> None:
+async def check_continued(first: Broker, second: Broker, topic: str = "orders") -> None:
     await holds(lambda: bool(lost(first)) and bool(lost(second)))
     (appended,) = await first.records.produce(topic, records("new"))
     assert GAP < appended.base_offset < 3 * GAP
@@ -108,7 +108,7 @@ async def test_a_replica_that_is_promoted_by_hand(proxy, prefix: str):
         replica.thaw()
         replica.ask("REPLICAOF", "NO", "ONE")
         relay.lead_to("127.0.0.1", replica.port)
-        await continued(first, second)
+        await check_continued(first, second)
 
 
 async def test_a_replica_that_has_everything_changes_nothing(proxy, prefix: str):
@@ -134,7 +134,7 @@ async def test_a_replica_that_sentinel_promotes(prefix: str):
             await lose(first, second, primary, replica)
             primary.kill()
             replica.thaw()
-            await continued(first, second)
+            await check_continued(first, second)
 
 
 async def test_a_replica_of_a_cluster_that_takes_over(prefix: str):
@@ -152,7 +152,7 @@ async def test_a_replica_of_a_cluster_that_takes_over(prefix: str):
             async with two(cluster.url, prefix) as (first, second):
                 await lose(first, second, primary, replica, topic)
                 cluster.take_over(replica, primary)
-                await continued(first, second, topic)
+                await check_continued(first, second, topic)
                 # the coordinator is on a node that has lost nothing: its transaction with the partition is aborted
                 assert "coordinator" not in first.lost_writes.kinds
                 assert await eventually(lambda: statuses(second), ["aborted"], 15)
