@@ -13,7 +13,7 @@ from tests.support.ledger_scripts import Ledger, Node
 
 def test_a_new_partition_has_every_key_from_the_start(ledger):
     k = ledger.keys
-    keys = [*k.log_keys, k.cold, *k.delay.all(), k.data(1), k.data(-1)]
+    keys = [*k.log_keys, k.offload, *k.delay.all(), k.data(1), k.data(-1)]
     names = {key.decode().removeprefix(f"{ledger.tag}:") for key in keys}
     assert set(ledger.dump()) == names
     assert (ledger.next, ledger.stable, ledger.row()) == (0, 0, [0, 0, 0, -1, 0, 0, ledger.now])
@@ -183,7 +183,7 @@ def test_a_partition_is_closed_first_and_removed_then(ledger):
     assert ledger.end({"txn": (0, 1), "commit": True}) == [Status.UNKNOWN_TOPIC]
     # and when it is removed, also twice, nothing is left
     k = ledger.keys
-    keys = [*k.log_keys[1:], k.data(1), k.data(2), k.data(-1), *k.delay.all(), k.cold]
+    keys = [*k.log_keys[1:], k.data(1), k.data(2), k.data(-1), *k.delay.all(), k.offload]
     assert ledger.delete() == [Status.OK, 1]
     assert ledger.delete(*keys) == [Status.OK, 1]
     assert ledger.dump() == {}
@@ -206,7 +206,7 @@ def test_a_partition_with_thousands_of_keys_can_be_deleted(ledger):
     pipe.execute()
     ledger.delete()
     k = ledger.keys
-    fixed = (*k.log_keys[1:], *k.delay.all(), k.data(1), k.data(-1), k.cold)
+    fixed = (*k.log_keys[1:], *k.delay.all(), k.data(1), k.data(-1), k.offload)
     assert ledger.delete(*fixed, *subs) == [Status.OK, 1]
     assert ledger.dump() == {}
 
