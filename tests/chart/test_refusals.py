@@ -58,6 +58,7 @@ CONTRADICTORY = [
     ("redis: {url: 'redis://x', existingSecret: r}", "redis.url and redis.existingSecret are both set"),
     ("redis: {url: 'redis://:pw@x'}", "redis.url would expose its password to users who can read pods"),
     ("redis: {bundled: {enabled: false}}", "No Redis is configured"),
+    ("durability: replicas", "durability=replicas requires a Redis with replicas"),
     (
         "tls: {enabled: true, existingSecret: s, certManager: {enabled: true}}",
         "tls.existingSecret and tls.certManager.enabled both provide a certificate",

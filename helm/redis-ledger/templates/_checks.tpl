@@ -22,6 +22,9 @@
 {{- if not (or $v.redis.url $v.redis.existingSecret $v.redis.bundled.enabled) -}}
 {{- fail "No Redis is configured: set redis.url or redis.existingSecret, or redis.bundled.enabled=true for a trial." -}}
 {{- end -}}
+{{- if and (eq $v.durability "replicas") (not $v.redis.url) (not $v.redis.existingSecret) -}}
+{{- fail "durability=replicas requires a Redis with replicas, and the bundled one has none: set redis.url or redis.existingSecret." -}}
+{{- end -}}
 {{- if and .Release.IsUpgrade (include "redis-ledger.bundled" .) -}}
 {{- $name := include "redis-ledger.fullname" . -}}
 {{- if and (lookup "apps/v1" "StatefulSet" .Release.Namespace $name) (not (lookup "apps/v1" "StatefulSet" .Release.Namespace (include "redis-ledger.redis" .))) -}}
