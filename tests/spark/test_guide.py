@@ -25,9 +25,9 @@ def test_the_python_of_the_guide_prints_the_output_on_the_page(spark, secured, t
         commands = "\n".join(blocks(PAGE, "sh")).splitlines()
         for line in (line for line in commands if line.startswith(("redis-ledger tokens ", "redis-ledger acls "))):
             words, _, file = line.partition(" > ")
-            printed = secured.command(*shlex.split(words, comments=True)[1:])
+            output = secured.command(*shlex.split(words, comments=True)[1:])
             if file:
-                (secured.folder / Path(file).name).write_text(printed)
+                (secured.folder / Path(file).name).write_text(output)
         for quoted, here in {
             "https://ledger-1:8080": secured.url,
             "/etc/ledger/token": secured.folder / "token",
