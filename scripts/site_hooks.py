@@ -28,8 +28,10 @@ PAGES = {
     "tests/README.md": "project/tests.md",
 }
 SOURCES = {uri: path for path, uri in PAGES.items()}
-CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
+# A link, or code, in which a link is only text.  The text of a link may be code.
+LINK_OR_CODE = re.compile(
+    r"^```.*?^```$|`[^`\n]+`|(?P<text>\[[^\]]*\]\()(?P<target>[^)\s]+)(?P<end>\))", re.DOTALL | re.MULTILINE
+)
 
 
 def slug(heading: str, separator: str) -> str:
@@ -57,13 +59,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     here = page.file.src_uri
 
     def link(found: re.Match[str]) -> str:
-        return found[1] + _linked(here, found[2]) + found[3]
+        if found["target"] is None:
+            return found[0]
+        return found["text"] + _linked(here, found["target"]) + found["end"]
 
-    parts, end = [], 0
-    for code in CODE.finditer(markdown):
-        parts += [LINK.sub(link, markdown[end : code.start()]), code[0]]
-        end = code.end()
-    return "".join([*parts, LINK.sub(link, markdown[end:])])
+    return LINK_OR_CODE.sub(link, markdown)
 
 
 def _linked(here: str, target: str) -> str:
@@ -97,8 +97,8 @@ def _downloads(files: Any) -> set[str]:
     """The files outside docs/ that a page links to and that are no page of the site."""
     found = set()
     for file in files.documentation_pages():
-        text = CODE.sub("", file.content_string)
-        for target in (match[2].partition("#")[0] for match in LINK.finditer(text)):
+        for match in LINK_OR_CODE.finditer(file.content_string):
+            target = (match["target"] or "").partition("#")[0]
             if not target or re.match(r"[a-z]+:", target):
                 continue
             path = _repository_path(file.src_uri, target)
