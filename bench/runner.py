@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import uvloop
 from rich.console import Console
 
-from bench import figures
+from bench import command, figures
 from bench.lab import Lab, Pace
 from bench.processes import BenchFailed
 
@@ -38,6 +38,26 @@ def group_of(package: str, *names: str) -> Group:
         await import_module(f"{package}.{names[0]}").measure(*labs)
 
     return Group(names, measure)
+
+
+def run_scaled(module: str, text: str | None, groups: Sequence[Sequence[str]], begin: str, *, timeout_s: float) -> int:
+    """Runs a command with --scale and --markdown.  Returns the exit code.
+
+    text    its docstring
+    groups  names of benches that are measured together
+    begin   the marker of its table in RESULTS.md
+    """
+    names = [name for group in groups for name in group]
+    given = command.scaled(module, text, names)
+    if given.markdown:
+        return command.show_markdown(module, begin)
+    return run(
+        [group_of(module, *group) for group in groups],
+        given.names or names,
+        Pace.of(given.scale),
+        timeout_s=timeout_s,
+        is_written=given.scale == 1,
+    )
 
 
 def run(

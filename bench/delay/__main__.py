@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import command, figures, runner
-from bench.lab import Pace
+from bench import figures, runner
 
 # Benches with a common preparation are measured together, by the module with the name of the first.
 GROUPS = (("schedule",), ("fire",), ("burst",), ("lateness",), ("index", "restart"))
@@ -19,16 +18,7 @@ TIMEOUT_S = 420
 
 
 def main() -> int:
-    given = command.scaled("bench.delay", __doc__, figures.DELAY)
-    if given.markdown:
-        return command.show_markdown("bench.delay", figures.DELAY_BEGIN)
-    return runner.run(
-        [runner.group_of("bench.delay", *names) for names in GROUPS],
-        given.names or figures.DELAY,
-        Pace.of(given.scale),
-        timeout_s=TIMEOUT_S,
-        is_written=given.scale == 1,
-    )
+    return runner.run_scaled("bench.delay", __doc__, GROUPS, figures.DELAY_BEGIN, timeout_s=TIMEOUT_S)
 
 
 if __name__ == "__main__":

@@ -10,22 +10,14 @@ from __future__ import annotations
 
 import sys
 
-from bench import command, figures, runner
-from bench.lab import Pace
+from bench import figures, runner
 
 TIMEOUT_S = 240
 
 
 def main() -> int:
-    given = command.scaled("bench.growth", __doc__, figures.GROWTH)
-    if given.markdown:
-        return command.show_markdown("bench.growth", figures.GROWTH_BEGIN)
-    return runner.run(
-        [runner.group_of("bench.growth", name) for name in figures.GROWTH],
-        given.names or figures.GROWTH,
-        Pace.of(given.scale),
-        timeout_s=TIMEOUT_S,
-        is_written=given.scale == 1,
+    return runner.run_scaled(
+        "bench.growth", __doc__, [[name] for name in figures.GROWTH], figures.GROWTH_BEGIN, timeout_s=TIMEOUT_S
     )
 
 

@@ -10,22 +10,14 @@ from __future__ import annotations
 
 import sys
 
-from bench import command, figures, runner
-from bench.lab import Pace
+from bench import figures, runner
 
 TIMEOUT_S = 900
 
 
 def main() -> int:
-    given = command.scaled("bench.survive", __doc__, figures.SURVIVE)
-    if given.markdown:
-        return command.show_markdown("bench.survive", figures.SURVIVE_BEGIN)
-    return runner.run(
-        [runner.group_of("bench.survive", name) for name in figures.SURVIVE],
-        given.names or figures.SURVIVE,
-        Pace.of(given.scale),
-        timeout_s=TIMEOUT_S,
-        is_written=given.scale == 1,
+    return runner.run_scaled(
+        "bench.survive", __doc__, [[name] for name in figures.SURVIVE], figures.SURVIVE_BEGIN, timeout_s=TIMEOUT_S
     )
 
 
