@@ -10,6 +10,7 @@ KEYS        1 brokers  2 addresses  3 state
 ARGV        1 broker  2 silent_ms  3 every_ms  4 main Kafka address, "" for none  5 addresses (JSON)
             6 now_ms ("" the server's clock: brokers pass this, so that a delayed call carries no old time)
             7 cluster id of the broker, "" at its first heartbeat
+            8 channel to publish to when the caller was not live, or has other addresses than before (its name)
 RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live brokers, the caller first, with their
             addresses (JSON), node id included
             | {OTHER_CLUSTER, cluster id or ""} it differs from the broker's: this Redis lost its data
@@ -41,11 +42,13 @@ local function excused(beaten)
   return beaten + math.max(gap - every, 0)
 end
 
-local addresses, taken, replaced, live, moved = {}, {}, nil, {}, {}
+local addresses, taken, replaced, live, moved, was_live = {}, {}, nil, {}, {}, false
 for i = 1, #rows, 2 do addresses[rows[i]] = rows[i + 1] end
 for i = 1, #names, 2 do
   local name, address = names[i], addresses[names[i]]
-  if name ~= ARGV[1] and address then
+  if name == ARGV[1] then
+    was_live = now - excused(tonumber(names[i + 1])) < silent
+  elseif address then
     local id, kafka = string.match(address, '"node":(%d+)'), string.match(address, '"kafka":"([^"]*)"')
     local stored = tonumber(names[i + 1])
     local beaten = excused(stored)
@@ -71,4 +74,5 @@ end
 if replaced then redis.call("ZREM", KEYS[1], replaced) end
 redis.call("ZADD", KEYS[1], now_text, ARGV[1], unpack(moved))
 redis.call("HSET", KEYS[2], ARGV[1], own)
+if not was_live or own ~= mine then redis.call("SPUBLISH", ARGV[8], ARGV[1]) end
 return { OK, now_text, cluster, node, ARGV[1], own, unpack(live) }

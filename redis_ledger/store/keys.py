@@ -54,6 +54,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
     rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of
                                         witnesses; lost_above, continued_at: lost versions
+    rl:{catalog}:changes        channel (not a key): name of a broker that has joined, left or changed its addresses
     rl:{catalog}:claim          string  cluster id of a running broker, if it is not the stored one; expires
     rl:{witness:<n>}:cluster    string  copy of the cluster id; on a Redis Cluster only, n from 0 to 63
     rl:{replicated:<n>}:marker  string  empty; written before each WAIT of durability `replicas`; n is 0, or on a Redis
@@ -272,8 +273,8 @@ class CatalogKeys:
     """The keys that all brokers share."""
 
     __slots__ = (
-        "acls", "addresses", "audit", "brokers", "claim", "deadletters", "due", "epochs", "groups", "quotas", "state",
-        "tokens", "topics", "users",
+        "acls", "addresses", "audit", "brokers", "changes", "claim", "deadletters", "due", "epochs", "groups", "quotas",
+        "state", "tokens", "topics", "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -282,6 +283,7 @@ class CatalogKeys:
         self.state = f"{base}:state".encode()
         self.brokers = f"{base}:brokers".encode()
         self.addresses = f"{base}:addresses".encode()
+        self.changes = f"{base}:changes".encode()
         self.groups = f"{base}:groups".encode()
         self.claim = f"{base}:claim".encode()
         self.due = f"{base}:due".encode()

@@ -52,10 +52,10 @@ async def peer_of(store: Store, name: str = "peer") -> AsyncIterator[Peer]:
 
 
 @asynccontextmanager
-async def watching(store: Store) -> AsyncIterator[LiveBrokers]:
+async def watching(store: Store, name: str = "watcher") -> AsyncIterator[LiveBrokers]:
     """The view of a broker that watches its peers."""
-    brokers = LiveBrokers(store, "watcher", "http://127.0.0.1:1")
-    await brokers.announce({"": "127.0.0.1:2"})
+    brokers = LiveBrokers(store, name, "http://127.0.0.1:1")
+    await brokers.announce({"": f"{name}:2"})
     watch = PeerWatch(brokers)
     watch.start()
     try:
@@ -83,6 +83,10 @@ async def _live(brokers: LiveBrokers) -> list[str]:
     return sorted(brokers.live)
 
 
+async def _leaving(brokers: LiveBrokers) -> list[str]:
+    return [node.name for node in brokers.all if node.is_leaving]
+
+
 async def test_a_broker_whose_port_is_closed_is_removed_and_returns_with_a_heartbeat(store):
     async with peer_of(store) as peer, watching(store) as watcher:
         node = peer.brokers.node_id
@@ -100,6 +104,19 @@ async def test_a_broker_whose_port_is_closed_is_removed_and_returns_with_a_heart
         # Then it is live again, with the same node id
         assert sorted(watcher.live) == ["peer", "watcher"]
         assert peer.brokers.node_id == node
+
+
+async def test_a_broker_that_joins_or_leaves_is_known_at_once(store):
+    """The heartbeats of the watchers, which are not sent here, would find it a second later."""
+    async with watching(store) as watcher, watching(store, "third") as third:
+        assert await eventually(lambda: _live(watcher), ["third", "watcher"], 0.8) == ["third", "watcher"]
+        everyone = ["peer", "third", "watcher"]
+        async with peer_of(store) as peer:
+            assert await eventually(lambda: _live(watcher), everyone, 0.8) == everyone
+            await peer.brokers.leave()
+            assert await eventually(lambda: _leaving(third), ["peer"], 0.8) == ["peer"]
+            assert await third.remove("peer")
+            assert await eventually(lambda: _live(watcher), ["third", "watcher"], 0.8) == ["third", "watcher"]
 
 
 async def test_a_broker_that_closes_idle_connections_stays(store):

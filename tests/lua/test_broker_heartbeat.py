@@ -19,7 +19,7 @@ class Brokers:
 
     def __init__(self, node, prefix):
         self.node, keys = node, CatalogKeys(prefix)
-        self.keys = (keys.brokers, keys.addresses, keys.state)
+        self.keys, self.changes = (keys.brokers, keys.addresses, keys.state), keys.changes
 
     def beat(self, name, at, *, kafka=None):
         """The names of the live brokers, in order."""
@@ -30,7 +30,7 @@ class Brokers:
         kafka = f"{name}:9092" if kafka is None else kafka
         reply = self.node.run(
             "broker/heartbeat", self.keys, name, SILENT, EVERY, kafka,
-            json.dumps({"kafka": kafka}, separators=(",", ":")), START + at, "",
+            json.dumps({"kafka": kafka}, separators=(",", ":")), START + at, "", self.changes,
         )  # fmt: skip
         assert reply[0] == Status.OK
         assert int(reply[1]) == START + at
@@ -124,3 +124,21 @@ def test_a_repeated_heartbeat_answers_as_the_first_did(three):
     before = three.node.dump()
     assert three.nodes("a", 60_000) == first
     assert three.node.dump() == before
+
+
+def test_only_a_broker_that_joins_returns_or_moves_is_published(brokers):
+    def published(name, at, **more):
+        with brokers.node.client.pubsub() as channel:
+            channel.ssubscribe(brokers.changes)
+            channel.get_sharded_message(timeout=5)
+            brokers.beat(name, at, **more)
+            message = channel.get_sharded_message(timeout=0.2)
+        return message and message["data"]
+
+    assert published("a", 0) == b"a"
+    assert published("a", 1_000) is None
+    assert published("b", 1_100) == b"b"
+    assert published("b", 2_100, kafka="b:9093") == b"b"
+    for at in range(3_000, 7_000, 1_000):
+        assert published("a", at) is None
+    assert published("b", 7_000, kafka="b:9093") == b"b"  # it was silent for 4.9 s

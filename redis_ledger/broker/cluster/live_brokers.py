@@ -12,8 +12,9 @@ broker by broker.
 State is in Redis, so any broker serves any partition; the leader is only the broker that Kafka clients are sent to.
 Leaders are a function of the live node ids, so all brokers agree.  A broker without a heartbeat for SILENT_MS is not
 live; one that returns on the same address gets its node id back.  An outage of Redis does not count as silence
-(lua/broker/heartbeat).  A broker whose process has ended is removed earlier (peer_watch.py).  A leaving broker keeps
-its address but leads and coordinates nothing, so that its clients can still ask it where to go.
+(lua/broker/heartbeat).  A broker whose process has ended is removed earlier, and all learn of a new one at once
+(peer_watch.py).  A leaving broker keeps its address but leads and coordinates nothing, so that its clients can still
+ask it where to go.
 A group's coordinator is its owner while that broker is live (redis_ledger/groups), else the assigned broker.
 
 Brokers with authentication warn about live brokers of the same Redis without it.  Older releases do not report it and
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -132,7 +133,7 @@ class LiveBrokers:
         }
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
-        args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id)
+        args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id, k.changes)
         reply = await self._store.call(HEARTBEAT, (k.brokers, k.addresses, k.state), args)
         admission.check(reply[0])
         now_ms, self.cluster_id, self.node_id = int(reply[1]), reply[2].decode(), int(reply[3])
@@ -158,10 +159,16 @@ class LiveBrokers:
         now_ms = await self.send_heartbeat()
         if not self.is_live(name):
             return False
-        key = self._keys.brokers
-        await self._store.write_allow_oom("ZADD", key, "XX", now_ms - SILENT_MS - BEAT_MS, name)
+        k = self._keys
+        await self._store.write_allow_oom("ZADD", k.brokers, "XX", now_ms - SILENT_MS - BEAT_MS, name)
+        await self._store.command("SPUBLISH", k.changes, name, key=k.state)
         await self.send_heartbeat()
         return True
+
+    async def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Calls `changed` when another broker may have joined, left or changed its addresses: then send_heartbeat()
+        reads which.  Returns a function that ends this.  Raises StoreUnavailable."""
+        return await self._store.subscribe(self._keys.changes, lambda _: changed(), changed)
 
     def _learn(self, nodes: Iterable[Node]) -> None:
         self._nodes, self._nodes_by_listener = sorted(nodes, key=lambda node: node.id), {}

@@ -1,4 +1,9 @@
-"""Notices at once that another broker's process has ended, so that its partitions and groups move without a delay.
+"""Notices at once that another broker has joined, has left, or that its process has ended.
+
+    another broker's heartbeat publishes that it joins, leaves or has another address ──▶ read the live brokers
+
+So a client that asks any broker for the cluster gets all brokers from the start.  Many clients look again after minutes
+only, and would have no other address if the one broker they know ends.
 
     idle connection to the peer's HTTP address ──ends──▶ connect again ──refused──▶ the peer counts as silent
                                                               └─connected, timed out, ...──▶ its heartbeats decide
@@ -12,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
@@ -27,7 +32,7 @@ _log = get()
 
 
 class PeerWatch:
-    """Holds one idle connection to each other live broker."""
+    """Holds one idle connection to each other live broker, and a subscription to their changes."""
 
     def __init__(self, live_brokers: LiveBrokers) -> None:
         self._live_brokers = live_brokers
@@ -45,9 +50,37 @@ class PeerWatch:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _stay_in_sync(self) -> None:
-        while True:
-            self._update({node.name: node.http for node in self._live_brokers.all})
-            await asyncio.sleep(SYNC_S)
+        changed, unsubscribe = asyncio.Event(), None
+        try:
+            while True:
+                if unsubscribe is None:
+                    unsubscribe = await self._subscribe(changed)
+                self._update({node.name: node.http for node in self._live_brokers.all})
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(SYNC_S):
+                        await changed.wait()
+                if changed.is_set():
+                    changed.clear()
+                    await self._read_live_brokers()
+        finally:
+            if unsubscribe is not None:
+                unsubscribe()
+
+    async def _subscribe(self, changed: asyncio.Event) -> Callable[[], None] | None:
+        try:
+            unsubscribe = await self._live_brokers.on_change(changed.set)
+        except LedgerError:
+            return None  # the regular heartbeats read the live brokers
+        changed.set()  # what was published before this is unknown
+        return unsubscribe
+
+    async def _read_live_brokers(self) -> None:
+        try:
+            await self._live_brokers.send_heartbeat()
+        except LedgerError:
+            return
+        except Exception as error:  # noqa: BLE001 - the peers must still be watched
+            self._limited_log.failed("the live brokers could not be read", error)
 
     def _update(self, peers: Mapping[str, str]) -> None:
         """peers: broker → its HTTP address, of the live brokers; this one is left out."""
