@@ -54,6 +54,8 @@ class Config:
     transaction_log_batched_write_max_records: int = 64  # maximum operations per coordinator call
     transaction_log_batched_write_max_size: int = 4_194_304  # maximum size of a coordinator call
     transaction_log_batched_write_max_delay_ms: int = 1  # maximum delay of an operation without a waiting caller
+    transaction_buffer_snapshot_max_transaction_count: int = 1_000  # ends until the next snapshot; 0: no snapshots
+    transaction_buffer_snapshot_min_time_ms: int = 5_000  # time until the next snapshot after a transactional write
     # delayed delivery (PIP-195)
     delayed_delivery_enabled: bool = True  # off: records with a delay are delivered immediately
     delayed_delivery_tick_time_ms: int = 2  # due records are collected for this time; they are late by this at most

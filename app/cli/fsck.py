@@ -32,6 +32,9 @@ def fsck(
         list[str] | None,
         typer.Option("--delete", metavar="KEY", help="Delete this key, which the report names; can be repeated."),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read logs and payload from the beginning, not from snapshots.")
+    ] = False,
     data_dir: DataDir = serve_options.DATA_DIR,
     redis: Redis = None,
     set_: Set = None,
@@ -39,13 +42,14 @@ def fsck(
 ) -> None:
     """Compare the indexes in Redis with the logs, and repair them.
 
-    Reads everything that is stored. Brokers may go on meanwhile.
+    Reads the log of a partition with transactions from its snapshot on, unless --full is given; else everything that is
+    stored. Brokers may go on meanwhile.
 
     Exit code 0: no difference, or all of them are repaired. 1: differences are left. 2: the check could not be done.
     """
     logs.configure("error")
     with _as_could_not(), reporting(json_):
-        report = asyncio.run(_run(topic, repair, delete or [], data_dir, redis, set_ or [], _progress(json_)))
+        report = asyncio.run(_run(topic, repair, full, delete or [], data_dir, redis, set_ or [], _progress(json_)))
     if json_:
         document(to_body(report))
     else:
@@ -56,6 +60,7 @@ def fsck(
 async def _run(
     topic: str | None,
     repair: bool,
+    full: bool,
     delete: Sequence[str],
     data_dir: Path,
     redis: str | None,
@@ -66,7 +71,8 @@ async def _run(
     from redis_ledger.fsck.service import Fsck
 
     async with opened_store(data_dir, redis, settings) as (store, config):
-        return await Fsck(store, config, SystemClock(), on_subject).run(topic, repair=repair, delete=delete)
+        fsck = Fsck(store, config, SystemClock(), on_subject)
+        return await fsck.run(topic, repair=repair, delete=delete, full=full)
 
 
 @contextlib.contextmanager
@@ -112,6 +118,9 @@ def _print(report: Report, has_repaired: bool) -> None:
             rest = f"--repair {advice}."
         typer.echo(one_line(f"{sentences(finding)} {rest}"))
         typer.echo(f"    key {one_line(finding.key)}")
+    for use in report.snapshots:
+        if use.reason:
+            typer.echo(one_line(f"{use.where}: The whole log was read; the snapshot is not used: {use.reason}."))
     summary = "No difference." if not report.left else f"{counted(len(report.left), 'difference')}."
     if report.repaired:
         summary = f"{counted(len(report.repaired), 'difference')} repaired; {len(report.left)} left."
@@ -119,6 +128,9 @@ def _print(report: Report, has_repaired: bool) -> None:
         f"{summary} Checked {counted(report.subjects, 'part')}, {report.bytes / 1e6:,.1f} MB in "
         f"{report.seconds:.1f} s: {report.mb_per_s:,.1f} MB/s."
     )
+    used = sum(use.position >= 0 for use in report.snapshots)
+    if used:
+        typer.echo(f"The log of {counted(used, 'partition')} was read from a snapshot on; --full reads all of it.")
 
 
 def _list(title: str, findings: Sequence[Finding]) -> None:
@@ -140,6 +152,6 @@ def to_body(report: Report) -> dict[str, Any]:
     findings = [body(finding, "repaired") for finding in report.repaired]
     findings += [body(finding, "left") for finding in report.left]
     return {
-        "clean": not report.left, "findings": findings, "parts": report.subjects, "bytes": report.bytes,
-        "seconds": round(report.seconds, 3), "mb_per_s": round(report.mb_per_s, 1),
+        "clean": not report.left, "findings": findings, "snapshots": [use._asdict() for use in report.snapshots],
+        "parts": report.subjects, "bytes": report.bytes, "seconds": round(report.seconds, 3), "mb_per_s": round(report.mb_per_s, 1),
     }  # fmt: skip

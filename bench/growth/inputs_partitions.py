@@ -7,7 +7,11 @@ import secrets
 
 from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
+from redis_ledger.fsck.log_trace import PRODUCERS_MAX, Batch
+from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.service import Fsck
+from redis_ledger.fsck.snapshot import ProducerWindow, encode_windows
+from redis_ledger.fsck.snapshot_taker import STORE, SnapshotTaker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.ledger.append_request import AppendRequest
@@ -93,6 +97,19 @@ def _segment(first: int, end: int) -> Segment:
     return Segment(first, end, file, 1, 100_000_000, NOW_MS, NOW_MS, "0" * 64)
 
 
+async def buffer_snapshots(broker: Broker) -> None:
+    """The largest segment: the windows of as many producers as a snapshot keeps."""
+    partition = await filled(broker, 1)
+    k = partition.keys
+    windows = [
+        ProducerWindow(n << 20, False, [Batch(0, m, m, 5 * n + m, NOW_MS + n + m) for m in range(5)])
+        for n in range(PRODUCERS_MAX)
+    ]
+    args = (partition.topic_id, "", "head", "index", 1, 0, "s1", encode_windows(windows))
+    await broker.store.call(STORE, (k.state, k.snapshot), args)
+    await SnapshotTaker(broker.store, Place("t", partition.topic_id, 0, k)).take(NOW_MS)
+
+
 async def members(broker: Broker) -> None:
     ownership = Ownership(broker.store, broker.live_brokers, broker.clock)
     await ownership.claim("g", "classic")
@@ -126,4 +143,4 @@ async def checked(broker: Broker) -> None:
     await Fsck(broker.store, broker.config, broker.clock).run(repair=True)
 
 
-INPUTS = (appends, ledgers, cut, silent_producers, segments, members, brokers, checked)
+INPUTS = (appends, ledgers, cut, silent_producers, segments, buffer_snapshots, members, brokers, checked)

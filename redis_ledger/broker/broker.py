@@ -59,6 +59,7 @@ from redis_ledger.broker.topics.memory_pressure import MemoryPressure
 from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.broker.topics.retention import TopicRetention
 from redis_ledger.broker.topics.service import Topics
+from redis_ledger.broker.transactions.buffer_snapshots import BufferSnapshots
 from redis_ledger.broker.transactions.execute import Execute
 from redis_ledger.broker.transactions.hanging import HangingTransactions
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
@@ -175,9 +176,10 @@ class Broker:
         self.hanging = HangingTransactions(
             store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
         )
+        self.buffer_snapshots = BufferSnapshots(store, self.catalog, keeps, config, clock)
         self.maintenance = Maintenance(
             store, self.catalog, self.coordinators, self.transactions, self.live_brokers, self.offsets, self.producers,
-            self.delayed, self.retention, self.hanging, config, clock,
+            self.delayed, self.retention, self.hanging, self.buffer_snapshots, config, clock,
         )  # fmt: skip
 
     @classmethod

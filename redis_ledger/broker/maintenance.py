@@ -25,6 +25,7 @@ from redis_ledger.broker.cluster.live_brokers import BEAT_MS, LiveBrokers
 from redis_ledger.broker.delayed.service import DelayedDelivery
 from redis_ledger.broker.groups.offsets import Offsets
 from redis_ledger.broker.topics.retention import TopicRetention
+from redis_ledger.broker.transactions.buffer_snapshots import LOOK_S, BufferSnapshots
 from redis_ledger.broker.transactions.hanging import HangingTransactions
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
@@ -68,13 +69,14 @@ class Maintenance:
         delayed: DelayedDelivery,
         retention: TopicRetention,
         hanging: HangingTransactions,
+        buffer_snapshots: BufferSnapshots,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
         self._live_brokers, self._offsets, self._producers, self._delayed = live_brokers, offsets, producers, delayed
-        self._retention, self._hanging = retention, hanging
+        self._retention, self._hanging, self._buffer_snapshots = retention, hanging, buffer_snapshots
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -95,6 +97,7 @@ class Maintenance:
             loop.create_task(self._repeat("delayed", self._delayed.maintain, lambda: spread_s(DELAYS_S))),
             loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(SCAN_S))),
             loop.create_task(self._repeat("hanging", self._end_hanging, lambda: HANGING_S)),
+            loop.create_task(self._repeat("snapshots", self._buffer_snapshots.take_due, lambda: LOOK_S)),
             loop.create_task(self._repeat("ids", self._in_turn("ids", self.expire_transactional_ids), lambda: IDLE_S)),
         ]
 

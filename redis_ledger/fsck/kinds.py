@@ -33,6 +33,10 @@ KINDS: Final = {
     "producer_window": Kind(
         "A retried batch is stored twice, or a producer is refused.", "rebuilds the window from the log"
     ),
+    "snapshot": Kind(
+        "Clients notice nothing. Rebuilding the indexes takes longer.",
+        "deletes it; brokers make the next one from the log",
+    ),
     "ledger_row": Kind(
         "Appends are refused, or payload is kept too long or deleted too early.",
         "writes the counts that the stream and the log give",

@@ -5,8 +5,8 @@
                                                  windows   p7: its last batches, 4 and 5
 
 The entries are given in order, page by page; the trace then holds what `open`, `aborted`, `producers`, `ledgers` and
-`state` must hold at the end of the last page.  Pure; memory grows with the open transactions, and with producers up to
-a limit.
+`state` must hold at the end of the last page.  A trace goes on from the one of an earlier end, which a snapshot holds.
+Pure; memory grows with the open transactions, and with producers up to a limit.
 """
 
 from __future__ import annotations
@@ -55,6 +55,21 @@ class LedgerTrace(NamedTuple):
     last_offset: int = -1
 
 
+class TraceCounts(NamedTuple):
+    """Numbers of a trace.  first: base offset of the first entry; end: after the last one; -1 without entries.
+    has_left_out, has_left_out_ledgers: whether old producers or ledgers are missing."""
+
+    first: int = -1
+    end: int = -1
+    entries: int = 0
+    bytes: int = 0
+    committed: int = 0
+    aborted: int = 0
+    newest_ms: int = -1
+    has_left_out: bool = False
+    has_left_out_ledgers: bool = False
+
+
 class Gap(NamedTuple):
     """Offsets without a log entry, from first to last."""
 
@@ -63,16 +78,22 @@ class Gap(NamedTuple):
 
 
 class LogTrace:
-    def __init__(self) -> None:
-        self.first = -1  # base offset of the first entry
-        self.end = -1  # after the last entry; -1 without entries
-        self.entries = self.bytes = self.committed = self.aborted = 0
-        self.newest_ms = -1
-        self.has_left_out = False  # producers beyond PRODUCERS_MAX
-        self.open: dict[int, OpenTransaction] = {}  # by producer id, in the order of their first offsets
-        self.windows: OrderedDict[int, list[Batch]] = OrderedDict()
+    """counts, open, ledgers: of the trace that this one continues."""
+
+    def __init__(
+        self,
+        counts: TraceCounts | None = None,
+        open_: Mapping[int, OpenTransaction] | None = None,
+        ledgers: Mapping[int, LedgerTrace] | None = None,
+    ) -> None:
+        counts = counts or TraceCounts()
+        self.first, self.end, self.entries, self.bytes = counts[:4]
+        self.committed, self.aborted, self.newest_ms = counts[4:7]
+        self.has_left_out, self.has_left_out_ledgers = counts[7:]
+        self.open = dict(open_ or {})  # by producer id, in the order of their first offsets
+        self.windows: OrderedDict[int, list[Batch]] = OrderedDict()  # the producer of the last batch is last
         self.transactional: set[int] = set()  # producers of `windows` whose last batch was in a transaction
-        self.ledgers: dict[int, LedgerTrace] = {}
+        self.ledgers = dict(ledgers or {})
         self.gaps: list[Gap] = []
         self.overlaps: list[int] = []  # base offsets that lie below the end of the entry before
 
@@ -112,6 +133,13 @@ class LogTrace:
         return Marker(
             entry.base_offset, entry.producer_id, entry.epoch, -1 if begun is None else begun.first_offset,
             self.stable(), is_commit,
+        )  # fmt: skip
+
+    @property
+    def counts(self) -> TraceCounts:
+        return TraceCounts(
+            self.first, self.end, self.entries, self.bytes, self.committed, self.aborted, self.newest_ms,
+            self.has_left_out, self.has_left_out_ledgers,
         )  # fmt: skip
 
     def stable(self) -> int:

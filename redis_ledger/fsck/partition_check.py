@@ -183,7 +183,7 @@ def _rebuilt(facts: PartitionFacts, number: int, traced: LedgerTrace) -> LedgerR
 
 
 def _corrected(facts: PartitionFacts, number: int, row: LedgerRow, traced: LedgerTrace) -> LedgerRow:
-    stream, right = facts.streams.get(number), row
+    stream, right, trace = facts.streams.get(number), row, facts.trace
     if stream is not None:
         # Entries behind the last accepted one are what a cut-off call left; the next append deletes them.
         surplus = stream.length - (row.issued - row.deleted)
@@ -193,7 +193,7 @@ def _corrected(facts: PartitionFacts, number: int, row: LedgerRow, traced: Ledge
     start = facts.number("start")
     if traced.entries and row.max_offset != traced.last_offset:
         right = right._replace(max_offset=traced.last_offset)
-    elif not traced.entries and row.max_offset >= start and facts.trace.end >= 0:
+    elif not (traced.entries or trace.has_left_out_ledgers) and row.max_offset >= start and trace.end >= 0:
         right = right._replace(max_offset=start - 1)
     if number > 0:
         is_whole = traced.entries == row.issued and row.deleted == 0

@@ -1,7 +1,11 @@
-"""Reads a partition for fsck: its log from the first entry to the last, payload, and the indexes beside it.
+"""Reads a partition for fsck: its log to the last entry, payload, and the indexes beside it.
 
+snapshot ─┐
 log      page ─▶ trace ─▶ page ─▶ trace ─ ... ─▶ last page, with state, open, firsts and ledgers in the same script
 payload   └ of the page: a megabyte at a time
+
+The log is read from its snapshot on if there is one that can be used, and if that tells what is right; else, and if
+everything is to be compared, from its start.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import Any
 from redis_ledger.fsck.cursor_reader import CursorReader
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.held_check import HeldCheck, held_open
-from redis_ledger.fsck.key_table import partition_keys
+from redis_ledger.fsck.key_table import TypedKey, partition_keys
 from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
 from redis_ledger.fsck.offload_check import check_manifest
@@ -22,6 +26,15 @@ from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place, 
 from redis_ledger.fsck.payload_check import check_payload
 from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
 from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs, scores
+from redis_ledger.fsck.snapshot import UnusableSnapshot
+from redis_ledger.fsck.snapshot_check import (
+    SnapshotComparison,
+    check_aborted_before,
+    end_of_stretch,
+    needs_whole_log,
+    snapshot_finding,
+)
+from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore, SnapshotUse
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import LogEntry, parse_aborted, parse_log, runs
 from redis_ledger.store.keys import CoordinatorKeys
@@ -30,12 +43,18 @@ LOG_PAGE = 500  # entries
 TAIL_PAGE = 100  # entries that are read together with everything beside the log: scripts convert them slowly
 PAYLOAD_BYTES = 1 << 20  # of one read
 AT_ONCE = 4  # reads of payload under way
+ABORTS_PAGE = 500  # of the aborted set, compared with the snapshot
 LEDGERS_MAX = 500  # whose streams are compared with their rows
 
 
 class PartitionReader:
-    def __init__(self, reading: Reading, place: Place, coordinators: int) -> None:
-        self._reading, self._place, self._coordinators = reading, place, coordinators
+    """is_full: the whole log is read, and the snapshot compared with it.  use: of the snapshot, in the last look."""
+
+    def __init__(self, reading: Reading, place: Place, coordinators: int, *, is_full: bool = False) -> None:
+        self._reading, self._place, self._coordinators, self._is_full = reading, place, coordinators, is_full
+        self._stored, self._comparison = SnapshotStore(reading, place), SnapshotComparison(None)
+        self.use = SnapshotUse(str(place))
+        self._entries = 0  # of the log, that this look has read
         self._k = place.keys
         self._held = HeldCheck(reading, place, coordinators)
         self._turn = asyncio.Semaphore(AT_ONCE)
@@ -45,16 +64,40 @@ class PartitionReader:
 
     async def look(self, now_ms: int) -> list[Finding]:
         """Everything but delayed records."""
-        trace, found = LogTrace(), self._found
-        found.clear()
+        snapshot, reason, wrong, self._entries = None, "", list[Finding](), 0
+        self._comparison = SnapshotComparison(None)
+        try:
+            snapshot = await self._stored.load()
+        except UnusableSnapshot as refusal:
+            reason = refusal.reason
+            if refusal.is_damage:
+                wrong.append(snapshot_finding(self._place, (await self._stored.read()).head.text or None, reason))
+        if snapshot is not None and not self._is_full:
+            found = await self._look(now_ms, snapshot)
+            self.use = SnapshotUse(str(self._place), snapshot.index.position, self._entries)
+            if not needs_whole_log(found, snapshot.index.counts):
+                return found
+            snapshot, reason = None, "it does not tell what is right"
+        self._comparison = SnapshotComparison(snapshot)
+        found = wrong + await self._look(now_ms, None)
+        self.use = SnapshotUse(str(self._place), -1, self._entries, reason)
+        return found
+
+    async def _look(self, now_ms: int, snapshot: Snapshot | None) -> list[Finding]:
+        """From the snapshot on."""
+        found = list(await self._keys())
+        self._found.clear()
         self._is_near_end = False
-        found += await self._keys()
-        after = b"-"
-        while True:
+        trace, after = await self._begin(snapshot)
+        if snapshot is not None:
+            found += await self._check_aborted_before(snapshot, trace.first)
+        facts: PartitionFacts | None = None
+        while facts is None:
             entries, after, facts = await self._page(trace, after)
             found += await self._check_page(trace, entries)
-            if facts is not None:
-                break
+        if difference := self._comparison.difference(facts.number("start")):
+            found.append(snapshot_finding(self._place, (await self._stored.read()).head.text, difference))
+        found += self._found
         found += check_partition(facts)
         if facts.open is None or facts.firsts is None:
             found += await self._check_many_open(facts)
@@ -81,7 +124,10 @@ class PartitionReader:
         async for page in self._reading.rows(k.state, k.ledgers):
             ledgers |= {int(name): row for name, row in page if name.lstrip(b"-").isdigit()}
         rows = [(number, row.issued) for number, text in ledgers.items() if (row := LedgerRow.parse(text)) is not None]
-        found = await typed(self._reading, str(self._place), k.state, partition_keys(k, rows))
+        keys = [*partition_keys(k, rows), TypedKey(k.snapshot, "hash")]
+        found = await typed(self._reading, str(self._place), k.state, keys)
+        name = k.snapshot.decode()  # begins with the first transaction
+        found = [each for each in found if (each.kind, each.key) != ("key_missing", name)]
         if await self._reading.command(k.state, "HEXISTS", k.delay.state, "ledger"):
             return found
         # Older releases made a partition without the index of delayed records; the first of these makes it.
@@ -89,12 +135,40 @@ class PartitionReader:
         missing = {finding.key for finding in found if finding.kind == "key_missing"}
         return [finding for finding in found if finding.key not in index or not index <= missing]
 
+    async def _begin(self, snapshot: Snapshot | None) -> tuple[LogTrace, bytes]:
+        """The trace, and where the log is read from."""
+        k = self._k
+        self._begun_at = await self._reading.command(k.state, "HGET", k.state, "start")
+        if snapshot is None:
+            return LogTrace(), b"-"
+        self._begun_at = b"%d" % snapshot.index.counted_from
+        trace = snapshot.trace()
+        entries = self._read(await self._reading.command(k.state, "XRANGE", k.log, "-", "+", "COUNT", 1) or [])
+        if entries:
+            trace.first = entries[0].base_offset
+        return trace, b"%d" % snapshot.index.position
+
+    async def _check_aborted_before(self, snapshot: Snapshot, log_first: int) -> list[Finding]:
+        """The aborted set below the snapshot's position."""
+        k, found, low, position = self._k, list[Finding](), 0, snapshot.index.position
+        while low < position:
+            high = end_of_stretch(snapshot.aborted, low, position, ABORTS_PAGE)
+            read = ("ZRANGEBYSCORE", k.aborted, low, high, "WITHSCORES", "LIMIT", 0, 2 * ABORTS_PAGE)
+            reply, start = await self._reading.atomic([read, ("HGET", k.state, "start")])
+            members, low_now = parse_aborted(reply or []), max(low, _number(start))
+            if len(members) == 2 * ABORTS_PAGE and members[-1].last_offset > low:
+                high = members[-1].last_offset - 1  # more than the snapshot has: the rest comes next
+            rows, held = (
+                [row for row in rows if low_now <= row.last_offset <= high] for rows in (snapshot.aborted, members)
+            )
+            found += check_aborted_before(self._place, rows, held, log_first)
+            low = high + 1
+        return found
+
     async def _page(self, trace: LogTrace, after: bytes) -> tuple[list[LogEntry], bytes, PartitionFacts | None]:
         """The next entries; with the last ones, the facts of that moment."""
         k = self._k
         if not self._is_near_end:
-            if after == b"-":
-                self._begun_at = await self._reading.command(k.state, "HGET", k.state, "start")
             found = await self._reading.command(k.state, "XRANGE", k.log, after, "+", "COUNT", LOG_PAGE) or []
             self._is_near_end = len(found) < LOG_PAGE
             if found:
@@ -152,6 +226,7 @@ class PartitionReader:
     def _read(self, rows: Sequence[Any]) -> list[LogEntry]:
         """The entries; one of another form is reported and left out."""
         self._reading.bytes += 160 * len(rows)
+        self._entries += len(rows)
         try:
             return parse_log(rows)
         except (ValueError, TypeError, IndexError):
@@ -168,7 +243,7 @@ class PartitionReader:
     # -- a page of the log -------------------------------------------------------------------------------------------
 
     async def _check_page(self, trace: LogTrace, entries: Sequence[LogEntry]) -> list[Finding]:
-        markers = trace.add(entries)
+        markers = self._comparison.add(trace, entries)
         if not entries:
             return []
         k, found = self._k, list[Finding]()

@@ -23,6 +23,7 @@ from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.partition_reader import PartitionReader
 from redis_ledger.fsck.reading import Reading
 from redis_ledger.fsck.repair import Repairs
+from redis_ledger.fsck.snapshot_store import SnapshotUse
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
 
@@ -48,7 +49,7 @@ class _Run:
 
 
 class Report(NamedTuple):
-    """found: what is wrong (before repairs).  repaired, left: of those, after repairs."""
+    """found: what is wrong (before repairs).  repaired, left: of those, after repairs.  snapshots: of partitions."""
 
     found: Sequence[Finding]
     repaired: Sequence[Finding]
@@ -56,6 +57,7 @@ class Report(NamedTuple):
     subjects: int
     bytes: int
     seconds: float
+    snapshots: Sequence[SnapshotUse] = ()
 
     @property
     def mb_per_s(self) -> float:
@@ -76,13 +78,18 @@ class Fsck:
         store.admission.serve_any()
         self.reading = Reading(store)
         self._delete: Collection[str] = ()
+        self._is_full = False
+        self._readers: list[PartitionReader] = []
         self._keyspace = Keyspace(self.reading)
         self._repairs = Repairs(self.reading, config, clock)
 
-    async def run(self, topic: str | None = None, *, repair: bool = False, delete: Collection[str] = ()) -> Report:
+    async def run(
+        self, topic: str | None = None, *, repair: bool = False, delete: Collection[str] = (), full: bool = False
+    ) -> Report:
         """topic: only this one.  delete: keys to delete, if the report names them as orphans, as unknown, or as of
-        another type.  Raises StoreUnavailable, UnknownTopic."""
-        self._delete = delete
+        another type.  full: read logs and payload from the beginning, not from snapshots.
+        Raises StoreUnavailable, UnknownTopic."""
+        self._delete, self._is_full, self._readers = delete, full, []
         began = time.monotonic()
         run = _Run()
         catalog = CatalogReader(self.reading, self._keyspace)
@@ -93,7 +100,8 @@ class Fsck:
             subjects.append(Subject("keys", catalog.look_through))
         await self._stage(subjects, run, repair)
         seconds = time.monotonic() - began
-        return Report(run.found, run.repaired, run.left, run.subjects, self.reading.bytes, seconds)
+        uses = [reader.use for reader in self._readers]
+        return Report(run.found, run.repaired, run.left, run.subjects, self.reading.bytes, seconds, uses)
 
     async def _stage(self, subjects: Sequence[Subject], run: _Run, repair: bool) -> None:
         for number, subject in enumerate(subjects, 1):
@@ -116,7 +124,8 @@ class Fsck:
         return subjects + [Subject(f"partition {each}", self._partition(each, coordinators)) for each in places]
 
     def _partition(self, place: Place, coordinators: int) -> Look:
-        reader = PartitionReader(self.reading, place, coordinators)
+        reader = PartitionReader(self.reading, place, coordinators, is_full=self._is_full)
+        self._readers.append(reader)
         delayed = DelayReader(self.reading, place, self._config, self._clock)
 
         async def look() -> list[Finding]:

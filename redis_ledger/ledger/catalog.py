@@ -40,6 +40,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
 from redis_ledger.ledger.tail_cache import Tails
 from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.ledger.transactional_writes import TransactionalWrites
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
@@ -69,11 +70,10 @@ class Catalog:
         on_scheduled   called by every partition when it has stored records for later
         on_removal     awaited with name and id before the deletion of a topic is complete; may be repeated
         """
-        self._store, self._config, self._clock = store, config, clock
-        self._keys = CatalogKeys(store.prefix)
+        self._store, self._config, self._clock, self._keys = store, config, clock, CatalogKeys(store.prefix)
         self._topics: dict[str, TopicEntry] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
-        self.answered = AnsweredOffsets()
+        self.answered, self.transactional_writes = AnsweredOffsets(), TransactionalWrites()
         self._tails = Tails(config.tail_cache_bytes)
         self._offload, self._on_scheduled, self._on_removal = offload, on_scheduled, on_removal
         self.versions = CatalogVersions()
@@ -106,7 +106,8 @@ class Catalog:
         return tuple(self._partitions.values())
 
     def marker_written(self, topic: str, topic_id: str, number: int, entry: LogEntry) -> None:
-        """Adds a marker that this broker wrote to the partition's tail cache."""
+        """Notes a marker that this broker wrote, and adds it to the partition's tail cache."""
+        self.transactional_writes.ended(topic, number, topic_id)
         partition = self._partitions.get((topic, number))
         if partition is not None and partition.topic_id == topic_id:
             partition.tail.add(entry, b"")
@@ -395,5 +396,5 @@ class Catalog:
         return Partition(
             self._store, *of, entry.over(self._config), self._clock, self._tails.open(), self._offload,
             self.answered.of(*of), delays_by_headers=entry.delays_by_headers, traffic=traffic,
-            on_scheduled=self._on_scheduled,
+            on_scheduled=self._on_scheduled, on_transactional=self.transactional_writes.noting(*of),
         )  # fmt: skip

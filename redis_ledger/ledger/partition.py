@@ -76,6 +76,7 @@ class Partition:
     delays_by_headers   whether a batch of a Kafka client is split by the delivery headers of its records
     traffic             the counters of the topic
     on_scheduled        called after records were stored for later
+    on_transactional    called after every transactional batch
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Partition:
         delays_by_headers: bool = False,
         traffic: TopicTraffic | None = None,
         on_scheduled: Callable[[Partition, Scheduling], None] | None = None,
+        on_transactional: Callable[[], None] = lambda: None,
     ) -> None:
         self.offsets = offsets = PartitionOffsets(
             store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open(), answered
@@ -101,6 +103,7 @@ class Partition:
         self.topic, self.number, self.topic_id = topic, number, topic_id
         self.keys, self.tail = offsets.keys, offsets.tail
         self._store, self._clock, self._on_scheduled = store, clock, on_scheduled
+        self._on_transactional = on_transactional
         self.configure(config, delays_by_headers=delays_by_headers)
         self.traffic = traffic or TopicTraffic()
         self._set_active_ledger(1)
@@ -300,6 +303,8 @@ class Partition:
     ) -> None:
         """Adds an appended batch to the tail cache."""
         request, flags = item.request, 0 if item.txn is None else TRANSACTIONAL
+        if flags:
+            self._on_transactional()
         entry = LogEntry(
             0, 0, base_offset, records, len(payload), request.producer_id, request.epoch, request.sequence, flags,
             now_ms, newest_ms,
@@ -388,13 +393,8 @@ class Partition:
         closed = await self._store.call(DELETE, (k.state,), (self.topic_id,))
         if not closed[1]:
             return
-        ledgers, subs, snapshots = await asyncio.gather(
-            command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state),
-            command("HKEYS", k.delay.snaps, key=k.state),
-        )  # fmt: skip
-        keys = k.delete_keys(
-            {-1, *map(int, ledgers)},
-            [snapshot.decode() for snapshot in snapshots if snapshot],
-            [unquote(name.decode()) for name in subs if name],
-        )
-        await self._store.call(DELETE, keys, (self.topic_id,))
+        reads = (("HKEYS", k.ledgers), ("HKEYS", k.subs), ("HKEYS", k.delay.snaps), ("EXISTS", k.snapshot))
+        ledgers, subs, snapshots, has_snapshot = await asyncio.gather(*(command(*read, key=k.state) for read in reads))
+        names = [unquote(name.decode()) for name in subs if name]
+        keys = k.delete_keys({-1, *map(int, ledgers)}, [each.decode() for each in snapshots if each], names)
+        await self._store.call(DELETE, [*keys, k.snapshot] if has_snapshot else keys, (self.topic_id,))

@@ -13,6 +13,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
     rl:{orders:3}:subs          hash    subscription (percent-encoded) → kind
     rl:{orders:3}:cold          hash    first offset → JSON of a segment in Parquet; "plan" → the next one; "version"
+    rl:{orders:3}:snapshot      hash    of the transaction buffer: "head"; "index", "s<n>" → protobuf
     rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
     ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of offsets acknowledged beyond the mark
     ...:<name>|leases           hash    first offset → last consumer count deadline
@@ -130,7 +131,7 @@ class PartitionKeys:
 
     __slots__ = (
         "_base", "_subs", "aborted", "append_keys", "delay", "end_keys", "ended", "firsts", "ledgers", "log",
-        "log_keys", "none", "offload", "open", "producers", "state", "subs", "wake", "watermarks",
+        "log_keys", "none", "offload", "open", "producers", "snapshot", "state", "subs", "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -146,6 +147,7 @@ class PartitionKeys:
         self.watermarks = f"{base}:watermarks".encode()
         self.subs = f"{base}:subs".encode()
         self.offload = f"{base}:cold".encode()
+        self.snapshot = f"{base}:snapshot".encode()
         self.wake = f"{base}:wake".encode()
         self.none = f"{base}:none".encode()
         self.delay = DelayKeys(base)
@@ -177,7 +179,8 @@ class PartitionKeys:
     def delete_keys(
         self, ledgers: Iterable[int], snapshots: Iterable[str], subscriptions: Iterable[str]
     ) -> list[bytes]:
-        """Of ledger/delete: every key of the partition."""
+        """Of ledger/delete: every key of the partition but `snapshot`, which may be absent.  snapshots: of delayed
+        records."""
         keys = [*self.log_keys, self.offload, self.delay.state, *self.delay.index_keys]
         keys += [self.data(ledger) for ledger in ledgers]
         keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]

@@ -80,6 +80,16 @@ decoding_waits = counter(
     "Batches that waited for decoding because other batches occupied all of decoded_bytes_max.",
     unit="batches",
 )
+buffer_snapshots = counter(
+    "redis_ledger_transaction_buffer_snapshots", "Snapshots of transaction buffers that this broker has stored.",
+    unit="snapshots",
+)  # fmt: skip
+buffer_snapshot_entries = counter(
+    "redis_ledger_transaction_buffer_snapshot_entries", "Log entries that were read for them.", unit="entries"
+)
+buffer_snapshot_bytes = counter(
+    "redis_ledger_transaction_buffer_snapshot_bytes", "Bytes that were written for them.", unit="bytes"
+)
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
     "redis_ledger_kafka_refused",

@@ -75,6 +75,19 @@ async def test_a_cluster_is_checked_and_repaired_as_well(cluster_url: str, prefi
         await goes_on(scene)
 
 
+@pytest.mark.parametrize("name", ["open", "firsts", "aborted", "producers"])
+async def test_what_the_log_says_is_rebuilt_from_the_snapshot_and_the_log_behind_it(name: str, scene: Scene):
+    """TB-17: of the log, only the first entry and the one behind the snapshot are read."""
+    await scene.command("DEL", partition(name)(scene))
+    report = await checked(scene, repair=True, full=False)
+    assert sentences(report) == []
+    assert len(report.repaired) > 1
+    (use,) = [use for use in report.snapshots if use.where == "t:0"]
+    assert use.entries == 2
+    assert sentences(await checked(scene)) == []
+    await goes_on(scene)
+
+
 @pytest.mark.parametrize("name", ["open", "firsts", "delay.queue", "delay.live"])
 async def test_large_indexes_are_compared_page_by_page(name: str, scene: Scene, monkeypatch: pytest.MonkeyPatch):
     for module in (partition_reader, cursor_reader, delay_reader):

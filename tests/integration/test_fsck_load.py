@@ -11,11 +11,14 @@ from redis_ledger.clock import SystemClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.service import Fsck, Report
 from tests.support.broker import records
+from tests.support.buffer_snapshots import take
 
 LOAD_S = 4.0
 
 
 async def checked(broker: Broker, **more: object) -> Report:
+    """From snapshots, or everything."""
+    more.setdefault("full", random.random() < 0.5)
     return await Fsck(broker.store, broker.config, SystemClock()).run(**more)  # type: ignore[arg-type]
 
 
@@ -69,6 +72,7 @@ async def test_nothing_is_found_beside_a_mixed_load(pair: tuple[Broker, Broker])
     async def maintain(broker: Broker) -> None:
         while not stop.is_set():
             await broker.retention.retain()
+            await take(broker, "m")
             await asyncio.sleep(0.2)
 
     tasks = [asyncio.create_task(work(b)) for b in pair for work in (write, write, consume, maintain)]

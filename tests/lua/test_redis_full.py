@@ -18,6 +18,7 @@ ADDS_DATA = {
     "ledger/schedule",  # records that are due later
     "ledger/catalog",  # a topic, or partitions of one
     "ledger/create",  # the keys of a partition
+    "ledger/snapshot",  # of what the log says: it can be taken later
     "delay/move",  # an index entry beside the one that is there
 }
 # Plain commands that Redis refuses when it is full, and why that is right.

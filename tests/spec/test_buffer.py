@@ -1,6 +1,6 @@
 """The transaction buffer after a broker has gone, while Redis is unavailable, and while no client ends a transaction.
 
-There are no snapshots and no recovery: the state of a partition changes in the step that writes the log.
+There is no recovery: the state of a partition changes in the step that writes the log.
 """
 
 from __future__ import annotations

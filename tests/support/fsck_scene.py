@@ -14,6 +14,7 @@ from redis_ledger.fsck.service import Fsck, Report
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.transactional_writes import WrittenPartition
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.scripts import OffloadScripts
 from redis_ledger.store.keys import PartitionKeys
@@ -63,6 +64,9 @@ async def build(broker: Broker, url: str) -> Scene:
     await _history(broker)
     await _metadata(broker)
     await broker.producers.init("job", 60_000)
+    topic_id = (await broker.catalog.get("t")).id
+    await broker.buffer_snapshots.take(WrittenPartition("t", 0, topic_id))
+    await broker.records.produce("t", records("behind the snapshot"))
     (bucket,) = await (await broker.delayed.messages("t", 0)).index.storage.buckets()
     return Scene(broker, url, txn, producer_id, bucket.snapshot)
 
@@ -135,7 +139,8 @@ async def _metadata(broker: Broker) -> None:
 
 
 async def checked(scene: Scene, **more: Any) -> Report:
-    """As the command does: with a connection of its own."""
+    """As the command does: with a connection of its own.  Everything is read, unless `full` is False."""
+    more.setdefault("full", True)
     store = await Store.open(scene.url, prefix=scene.broker.store.prefix)
     try:
         return await Fsck(store, scene.broker.config, SystemClock()).run(**more)

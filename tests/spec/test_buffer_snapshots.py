@@ -1,0 +1,355 @@
+"""Snapshots of the transaction buffer: when they are taken, what they hold, and what a rebuild reads with them.
+
+No broker needs one to serve; `fsck` begins there (docs/decisions/0032).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger.broker.types import ProducerSequence
+from redis_ledger.clock import SystemClock
+from redis_ledger.fsck import service
+from redis_ledger.fsck.log_trace import OpenTransaction
+from redis_ledger.fsck.service import Fsck
+from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, UnusableSnapshot
+from redis_ledger.ledger.entries import Aborted
+from redis_ledger.store.keys import PartitionKeys
+from tests.support.broker import begun, eventually, one, records, two, values_of
+from tests.support.buffer_snapshots import fill, load, stored, take
+from tests.support.redis_servers import redis_server
+
+SOON = {"transaction_buffer_snapshot_min_time_ms": 300, "coordinators": 1}
+HISTORY = 100_000  # entries: 1 000 000 take ten times as long to write, and a rebuild reads as few of them
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(service, "BETWEEN_S", 0.02)
+
+
+async def head(broker, topic="t"):
+    """Number, position and time of the stored snapshot; None without one."""
+    k = PartitionKeys(broker.store.prefix, topic, 0)
+    text = await broker.store.command("HGET", k.snapshot, "head", key=k.state)
+    return None if text is None else tuple(map(int, text.split()[1:]))
+
+
+async def number(broker):
+    found = await head(broker)
+    return 0 if found is None else found[0]
+
+
+async def ended(broker, *, commit):
+    txn = await begun(broker, "x")
+    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+    return txn
+
+
+async def checked(broker, **more):
+    return await Fsck(broker.store, broker.config, SystemClock()).run(**more)
+
+
+async def idle_commands(broker):
+    """Commands that Redis processes while nothing is due, apart from the two that count them."""
+
+    async def processed():
+        info = (await broker.store.command("INFO", "stats")).decode()
+        return int(info.partition("total_commands_processed:")[2].split()[0])
+
+    before = await processed()
+    for _ in range(20):
+        await broker.buffer_snapshots.take_due()
+    return await processed() - before - 1
+
+
+# -- when --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_partition_has_no_snapshot_before_its_first_transactional_write(prefix):
+    """TB-14: plain writes cost no snapshot and no command; the first transactional one causes a snapshot."""
+    with redis_server() as server:
+        async with one(server.url, prefix, **SOON, sweep_interval_ms=5_000) as broker:
+            await broker.maintenance.close()
+            await broker.topics.create("t")
+            for value in range(50):
+                await broker.records.produce("t", records(f"{value}"))
+            await asyncio.sleep(0.4)
+            assert await idle_commands(broker) == 0
+            assert await head(broker) is None
+            await begun(broker, "first")
+            await broker.buffer_snapshots.take_due()
+            assert await head(broker) is None  # it is too early
+            await asyncio.sleep(0.4)
+            await broker.buffer_snapshots.take_due()
+            assert (await head(broker))[:2] == (1, 51)
+            assert await idle_commands(broker) == 0
+
+
+async def test_a_snapshot_is_taken_after_so_many_ends(redis_url, prefix):
+    """TB-16"""
+    settings = {"transaction_buffer_snapshot_max_transaction_count": 2, "coordinators": 1}
+    async with one(redis_url, prefix, **settings) as broker:
+        await broker.topics.create("t")
+        await ended(broker, commit=True)
+        await asyncio.sleep(0.5)
+        assert await head(broker) is None
+        await ended(broker, commit=False)
+        assert await eventually(lambda: number(broker), 1) == 1
+        assert (await head(broker))[1] == 4
+
+
+async def test_a_snapshot_is_taken_after_a_time_with_an_end_and_none_while_idle(redis_url, prefix):
+    """TB-16"""
+    async with one(redis_url, prefix, **SOON) as broker:
+        await broker.topics.create("t")
+        for expected in (1, 2):
+            await ended(broker, commit=True)
+            assert await eventually(lambda: number(broker), expected) == expected
+            before = await head(broker)
+            await asyncio.sleep(1.0)
+            assert await head(broker) == before
+
+
+async def test_two_brokers_that_write_to_a_partition_take_one_snapshot_at_a_time(redis_url, prefix):
+    """TB-16: snapshots that are taken at once continue the same one, so all but one are refused."""
+    async with two(redis_url, prefix, coordinators=1) as (first, second):
+        await first.topics.create("t")
+        for broker in (first, second):
+            await ended(broker, commit=True)
+        taken = await asyncio.gather(*(take(broker) for broker in (first, second, first, second)))
+        assert sum(each.bytes > 0 for each in taken) == await number(first)
+        assert (await load(second)).index.position == 4
+        assert (await checked(first, full=True)).left == []
+
+
+async def test_plain_records_behind_a_snapshot_cause_the_next_one(redis_url, prefix, monkeypatch):
+    """TB-16: what a rebuild reads is bounded for them, too."""
+    monkeypatch.setattr("redis_ledger.broker.transactions.buffer_snapshots.PLAIN_OFFSETS", 30)
+    async with one(redis_url, prefix, **SOON) as broker:
+        await broker.topics.create("t")
+        await ended(broker, commit=True)
+        assert await eventually(lambda: number(broker), 1) == 1
+        await broker.records.produce("t", records(*map(str, range(31))))
+        assert await eventually(lambda: number(broker), 2) == 2
+        assert (await head(broker))[1] == 33
+
+
+# -- content -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["redis_url", "cluster_url"])
+async def test_a_snapshot_holds_position_open_and_aborted_transactions_and_windows(kind, prefix, request):
+    """TB-15, TB-23, TB-25: there is one form of it, and it is read back as it was."""
+    async with one(request.getfixturevalue(kind), prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        assert await load(broker) is None
+        producer_id, epoch = await broker.producers.allocate()
+        await broker.records.produce("t", records("p"), producer=ProducerSequence(producer_id, epoch, 0))
+        await ended(broker, commit=True)
+        await take(broker)
+        assert (await load(broker)).aborted == []
+        aborted = await ended(broker, commit=False)
+        open_ = await begun(broker, "open")
+        await take(broker)
+        held = await load(broker)
+        assert (held.index.position, held.trace().stable()) == (6, 5)
+        assert held.aborted == [Aborted(aborted.producer_id, 3, 4, 5)]
+        assert held.index.open == {open_.producer_id: OpenTransaction(0, 5)}
+        assert [each.producer_id for each in held.windows if not each.is_transactional] == [producer_id]
+        assert (await checked(broker, full=True)).left == []
+
+
+async def test_aborts_below_the_log_start_leave_the_next_snapshot(redis_url, prefix):
+    """TB-21: a segment goes as a whole, or is written anew without what is below the start."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        await fill(broker, 100, aborts=True)
+        size = (await take(broker)).bytes
+        markers = [row.last_offset for row in (await load(broker)).aborted]
+        partition = await broker.catalog.partition("t", 0)
+        await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=markers[60] - 1)
+        await broker.records.produce("t", records("more"))
+        assert len((await load(broker)).aborted) == 40
+        assert (await take(broker)).bytes < size
+        held = await load(broker)
+        assert [each.rows for each in held.index.aborted] == [40]
+        assert held.aborted[0].last_offset == markers[60]
+        await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=markers[-1] + 1)
+        await broker.records.produce("t", records("more"))
+        await take(broker)
+        assert (await load(broker)).index.aborted == []
+        k = partition.keys
+        assert await broker.store.command("HLEN", k.snapshot, key=k.state) == 2  # no segment is left behind
+
+
+async def test_many_aborts_are_written_once_in_segments(redis_url, prefix):
+    """TB-22: 100 000 aborts, a snapshot after each thousand; an id of a transaction has 16 bytes."""
+    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t")
+        sizes = []
+        for _ in range(100):
+            await fill(broker, 1_000, aborts=True)
+            sizes.append((await take(broker)).bytes)
+        assert sum(sizes) < 2 * 16 * 100_000
+        held = await load(broker)
+        assert len(held.aborted) == 100_000
+        assert len(held.index.aborted) < 3 * FANOUT
+        assert max(each.rows for each in held.index.aborted) <= SEALED_ROWS
+        without_merge = sorted(sizes)[: 100 - 100 // FANOUT]
+        assert without_merge[-1] < 1.3 * without_merge[0]  # they cost what is new
+        await broker.records.produce("t", records("last"))
+        assert (await checked(broker)).left == []
+
+
+# -- rebuild -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of_before(redis_url, prefix):
+    """TB-17: a hundred entries behind the snapshot; open and aborted transactions and windows on both sides of it."""
+    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t")
+        producer_id, epoch = await broker.producers.allocate()
+
+        async def written(sequence):
+            producer = ProducerSequence(producer_id, epoch, sequence)
+            await broker.records.produce("t", records("p"), producer=producer)
+
+        for sequence in range(3):
+            await written(sequence)
+        await fill(broker, HISTORY)
+        for _ in range(20):
+            await ended(broker, commit=False)
+        await begun(broker, "open")
+        await take(broker)
+        await written(3)
+        for _ in range(10):
+            await ended(broker, commit=False)
+        await begun(broker, "open, too")
+        for _ in range(78):
+            await broker.records.produce("t", records("x"))
+        before = await stored(broker)
+        k = PartitionKeys(prefix, "t", 0)
+        for key in (k.open, k.firsts, k.aborted, k.producers):
+            await broker.store.command("DEL", key, key=k.state)
+        await broker.store.command("HSET", k.state, "stable", 7, key=k.state)
+        report = await checked(broker, repair=True)
+        assert report.left == []
+        assert await stored(broker) == before
+        (use,) = report.snapshots
+        assert use.position == HISTORY + 44
+        assert use.entries <= 101
+        assert (await load(broker)).trace().open.keys() < {int(pid) for pid in before["open"] if pid}
+
+
+async def refused(broker):
+    """Why the snapshot is not used; what fsck finds; whether it has read the whole log."""
+    with pytest.raises(UnusableSnapshot):
+        await load(broker)
+    report = await checked(broker)
+    (use,) = report.snapshots
+    _, state = await broker.topics.describe("t")
+    assert use.position == -1
+    assert use.entries > 0 or state[0].start_offset == state[0].end_offset
+    return use.reason, [each.kind for each in report.left]
+
+
+async def one_with_snapshot(broker):
+    await broker.topics.create("t")
+    await ended(broker, commit=False)
+    await begun(broker, "open")
+    await take(broker)
+    return PartitionKeys(broker.store.prefix, "t", 0)
+
+
+DAMAGES = {
+    "no index": (("HDEL", "index"), "checksum"),
+    "a segment is missing": (("HDEL", "s1"), "segment s1 is missing"),
+    "a byte of a segment": (("HSET", "s1", "x"), "checksum"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+async def test_a_damaged_snapshot_is_refused_and_the_whole_log_is_read(name, redis_url, prefix):
+    """TB-20: nothing is rebuilt from it; the next snapshot begins anew."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        (command, *args), words = DAMAGES[name]
+        await broker.store.command(command, k.snapshot, *args, key=k.state)
+        await broker.store.command("DEL", k.aborted, key=k.state)
+        reason, kinds = await refused(broker)
+        assert words in reason
+        assert {"snapshot", "aborted"} <= set(kinds)
+        report = await checked(broker, repair=True)
+        assert report.left == []
+        assert await head(broker) is None
+        await take(broker)
+        assert (await checked(broker)).snapshots[0].position == 3
+
+
+async def test_a_snapshot_of_another_leader_epoch_topic_or_log_is_refused(redis_url, prefix):
+    """TB-20: after a takeover, a restored backup, a trim beyond it."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+
+        async def command(*args):
+            return await broker.store.command(*args, key=k.state)
+
+        kept = await command("DUMP", k.snapshot)
+        await command("HSET", k.state, "epoch", 4)
+        assert await refused(broker) == ("it is of leader epoch 0, and the partition of 4", [])
+        await command("HSET", k.state, "epoch", 0)
+        # a log that lost its newest entries
+        row = (await command("XRANGE", k.log, 2, 2))[0]
+        await command("XDEL", k.log, row[0])
+        reason, kinds = await refused(broker)
+        assert "the log ends before it" in reason
+        assert "snapshot" in kinds
+        # and got others since
+        fields = [b"77" if field == b"0" else field for field in row[1]]
+        await command("XADD", k.log, "3-1", *fields)
+        await command("XDEL", k.log, "3-1")
+        await command("XSETID", k.log, "1-1")
+        await command("XADD", k.log, "2-1", *[b"999" if at == 19 else field for at, field in enumerate(row[1])])
+        assert "is another one" in (await refused(broker))[0]
+        # a new topic of the same name
+        await broker.topics.delete("t")
+        assert await command("EXISTS", k.snapshot) == 0
+        await broker.topics.create("t")
+        await command("RESTORE", k.snapshot, 0, kept)
+        reason, kinds = await refused(broker)
+        assert "it belongs to the topic id" in reason
+        assert kinds == ["snapshot"]
+
+
+async def test_a_deleted_topic_leaves_no_snapshot_and_one_of_its_name_starts_clean(redis_url, prefix):
+    """TB-24: also if a broker of an earlier release has left one behind."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        kept = await broker.store.command("DUMP", k.snapshot, key=k.state)
+        await broker.topics.delete("t")
+        assert await broker.store.command("EXISTS", k.snapshot, key=k.state) == 0
+        await broker.topics.create("t")
+        assert await load(broker) is None
+        await broker.store.command("RESTORE", k.snapshot, 0, kept, key=k.state)
+        await ended(broker, commit=True)
+        taken = await take(broker)
+        assert "it belongs to the topic id" in taken.refusal
+        assert (await load(broker)).aborted == []
+        assert await values_of(broker, "t") == ["x"]
+        assert (await checked(broker, full=True)).left == []
+
+
+async def test_a_topic_that_is_deleted_meanwhile_gets_no_snapshot(redis_url, prefix):
+    """TB-24"""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        place = next(iter(broker.catalog.transactional_writes.by_partition))
+        await broker.topics.delete("t")
+        taken = await broker.buffer_snapshots.take(place)
+        assert (taken.bytes, taken.position) == (0, -1)
+        assert await broker.store.command("EXISTS", k.snapshot, key=k.state) == 0

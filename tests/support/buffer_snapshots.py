@@ -1,0 +1,85 @@
+"""Snapshots of transaction buffers: takes one, reads it, and logs that are long enough for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore
+from redis_ledger.fsck.snapshot_taker import Taken
+from redis_ledger.ledger.transactional_writes import WrittenPartition
+from redis_ledger.store.keys import PartitionKeys
+
+# ARGV: count, 1 if each is an aborted transaction of two entries, time.  Entries without payload.  Coordinators change
+# and the numbers have gaps, as in use, so they compress no better than real ones.
+FILL = """
+local next_offset = tonumber(redis.call("HGET", KEYS[1], "next"))
+local function add(pid, flags, records)
+  local base, last = string.format("%d", next_offset), string.format("%d", next_offset + records - 1)
+  redis.call("XADD", KEYS[2], last .. "-1", "l", flags == "3" and "0" or "1", "e", "0", "b", base, "n", records,
+    "s", "0", "p", pid, "v", "0", "q", "-1", "f", flags, "t", ARGV[3], "m", "-1")
+  next_offset = next_offset + records
+end
+math.randomseed(next_offset)
+for i = 1, tonumber(ARGV[1]) do
+  if ARGV[2] == "1" then
+    local first, serial = string.format("%d", next_offset), 6400 * next_offset + math.random(100000)
+    local pid = string.format("%d", math.random(0, 15) * 281474976710656 + serial)
+    add(pid, "1", math.random(9))
+    add(pid, "3", 1)
+    local following = string.format("%d", next_offset)
+    redis.call("ZADD", KEYS[3], next_offset - 1, pid .. " " .. first .. " " .. following)
+  else
+    add("-1", "0", 1)
+  end
+end
+local following = string.format("%d", next_offset)
+redis.call("HSET", KEYS[1], "next", following, "stable", following)
+if ARGV[2] == "1" then redis.call("HINCRBY", KEYS[1], "aborted", ARGV[1]) end
+return next_offset
+"""
+
+
+async def fill(broker: Broker, count: int, *, aborts: bool = False, topic: str = "t") -> int:
+    """Adds entries, or aborted transactions of two entries, to the log; returns the next offset."""
+    k, following = PartitionKeys(broker.store.prefix, topic, 0), 0
+    for at in range(0, count, 2_000):
+        args = (min(2_000, count - at), int(aborts), broker.clock.now_ms())
+        command = ("EVAL", FILL, 3, k.state, k.log, k.aborted, *args)
+        following = int(await broker.store.command(*command, key=k.state))
+    return following
+
+
+async def written(broker: Broker, topic: str = "t") -> WrittenPartition:
+    return WrittenPartition(topic, 0, (await broker.catalog.get(topic)).id)
+
+
+async def take(broker: Broker, topic: str = "t") -> Taken:
+    """Takes a snapshot at the end of the log; the sum of all steps."""
+    place, entries, size = await written(broker, topic), 0, 0
+    while True:
+        taken = await broker.buffer_snapshots.take(place)
+        entries, size = entries + taken.entries, size + taken.bytes
+        if not taken.is_behind:
+            return taken._replace(entries=entries, bytes=size)
+
+
+async def load(broker: Broker, topic: str = "t") -> Snapshot | None:
+    """The stored snapshot.  Raises UnusableSnapshot."""
+    place = await written(broker, topic)
+    keys = PartitionKeys(broker.store.prefix, topic, 0)
+    return await SnapshotStore(Reading(broker.store), Place(topic, place.topic_id, 0, keys)).load()
+
+
+async def stored(broker: Broker, topic: str = "t") -> dict[str, Any]:
+    """What the log says about the partition, as it is stored: sets, windows, offsets."""
+    k, command = PartitionKeys(broker.store.prefix, topic, 0), broker.store.command
+    found: dict[str, Any] = {"state": await command("HMGET", k.state, "stable", "next", key=k.state)}
+    for name, key in (("open", k.open), ("producers", k.producers)):
+        flat = await command("HGETALL", key, key=k.state)
+        found[name] = dict(zip(flat[::2], flat[1::2], strict=True))
+    for name, key in (("aborted", k.aborted), ("firsts", k.firsts)):
+        found[name] = await command("ZRANGE", key, 0, -1, "WITHSCORES", key=k.state)
+    return found
