@@ -153,5 +153,6 @@ def to_body(report: Report) -> dict[str, Any]:
     findings += [body(finding, "left") for finding in report.left]
     return {
         "clean": not report.left, "findings": findings, "snapshots": [use._asdict() for use in report.snapshots],
-        "parts": report.subjects, "bytes": report.bytes, "seconds": round(report.seconds, 3), "mb_per_s": round(report.mb_per_s, 1),
+        "parts": report.subjects, "bytes": report.bytes, "seconds": round(report.seconds, 3),
+        "mb_per_s": round(report.mb_per_s, 1),
     }  # fmt: skip
