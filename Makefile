@@ -10,7 +10,7 @@ RUN    := $(BIN)/python
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-spark serve test quick check format generate bench site build lock clean
+.PHONY: help setup demo demo-spark serve test quick mutants check format generate bench site build lock clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -35,6 +35,9 @@ test: setup ## runs all checks and tests of CI (under 20 minutes)
 
 quick: setup ## runs tidy, unit, Lua and property tests (about a minute)
 	@$(RUN) scripts/check.py quick
+
+mutants: setup ## plants bugs one at a time; named tests must catch each of them (minutes)
+	@$(RUN) scripts/check.py mutants
 
 check: setup ## checks format, lint, types, layers and tidy rules
 	@$(RUN) scripts/check.py check

@@ -117,6 +117,10 @@ CHECKS = {
     "soak": Definition(
         "the simulation with random seeds (an hour)", simulation("--minutes", "60", "--seconds", "60", "--retention")
     ),
+    "mutants": Definition(
+        "named tests catch bugs that are planted one at a time (5 minutes)",
+        [sys.executable, "-m", "tests.mutants", "--keep-going"],
+    ),
     # One test after another: they measure how long other clients wait.
     "attack": Definition("decompression bombs and other attacks, with limits on time and memory", pytest("attack")),
     "compat": Definition(
@@ -186,7 +190,8 @@ ASIDE, BESIDE = "compat-quick", ("format-check", "lint", "types", "layers", "tid
 
 # Steps that `make test` leaves out: they take too long, or need what a CI machine may not have.
 NOT_IN_TEST = (
-    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "spark", "sim-quick", "sim", "soak",
+    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "mutants", "spark", "sim-quick", "sim",
+    "soak",
 )  # fmt: skip
 
 

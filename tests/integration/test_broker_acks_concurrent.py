@@ -153,3 +153,14 @@ async def test_acks_of_one_call_that_overlap_are_left_to_be_taken_one_by_one(bro
     where = (broker.store, partition.keys, partition.topic_id, "s")
     assert not await scripts.pending_ack_many(*where, holds)
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 0
+
+
+async def test_acks_of_one_call_are_left_to_be_taken_one_by_one_if_another_transaction_has_one_of_them(broker):
+    await received(broker)
+    first, *txns = await begun(broker, 3)
+    await ack(broker, first, 3)
+    partition = await broker.catalog.partition("t", 0)
+    holds = [("c1", txns[0], [Range(0, 1)]), ("c1", txns[1], [Range(2, 4)])]
+    where = (broker.store, partition.keys, partition.topic_id, "s")
+    assert not await scripts.pending_ack_many(*where, holds)
+    assert await pending(broker) == 1

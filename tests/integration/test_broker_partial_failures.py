@@ -89,6 +89,18 @@ async def test_an_acknowledgement_in_a_transaction_fails_when_one_partition_fail
     assert await backlog(stage.broker, "in", "s") == 3
 
 
+@pytest.mark.parametrize("lost", ALL)
+async def test_a_commit_is_not_answered_before_it_is_applied_to_every_partition(stage, lost):
+    txn = (await stage.broker.transactions.begin()).id
+    await stage.broker.records.produce("out", each("a"), transaction=txn)
+    stage.lose("out", lost)
+    with pytest.raises(StoreUnavailable):
+        await stage.broker.transactions.commit(txn)
+    stage.trouble.lost.clear()
+    await stage.broker.transactions.commit(txn)
+    assert await visible(stage.broker, "out") == {number: ["a"] for number in ALL}
+
+
 @pytest.mark.parametrize("topic", ["in", "out"])
 @pytest.mark.parametrize("lost", ALL)
 async def test_a_step_takes_no_effect_when_one_of_its_parts_fails(stage, topic, lost):

@@ -209,3 +209,16 @@ async def test_the_net_looks_at_a_few_partitions_at_a_time_and_at_all_in_turn(re
         assert head.end_offset == 7
         waits.cancel()
         await asyncio.gather(waits, return_exceptions=True)
+
+
+async def test_a_record_between_the_first_look_and_the_subscription_is_found(broker, monkeypatch):
+    listen = broker.waiters.listen
+
+    @contextlib.asynccontextmanager
+    async def late(partitions, **how):
+        await broker.records.produce("t", records("just now"), partition=0)
+        async with listen(partitions, **how) as listener:
+            yield listener
+
+    monkeypatch.setattr(broker.waiters, "listen", late)
+    assert found(await poll(broker, numbers=[0], wait_ms=1_000)) == {0: 1}

@@ -22,6 +22,7 @@ from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_groups import QUICK, Member
 from tests.support.kafka_transactional import NEW, Transactional
 from tests.support.secured_kafka import Secured, secured
+from tests.support.several_partitions import codes, commit_offsets
 
 TOPIC, GROUP, TRANSACTION, UNKNOWN_TOPIC, UNKNOWN_ID = 29, 30, 53, 3, 100
 INVALID_PRODUCER = (47, 48, 49, 59, 90)  # fenced, invalid state, id mapping, unknown producer
@@ -109,6 +110,16 @@ async def test_an_expression_finds_only_topics_that_the_member_may_describe(worl
     assert (await ada.send(0, subscribed_topic_names=["orders", "secret"])).error_code == TOPIC
     await revoke(world, Resource.GROUP, "g", Op.READ)
     assert (await ada.send()).error_code == GROUP
+
+
+@pytest.mark.parametrize("operation", [Op.DESCRIBE, Op.WRITE])
+async def test_offsets_of_a_topic_are_committed_only_with_the_right_to_read_it(world, operation):
+    await world.allow("ada", Op.READ, Resource.GROUP, "g")
+    await world.allow("ada", operation, Resource.TOPIC, "orders")
+    ada, place = await world.client("ada"), ("orders", 0)
+    assert codes(await ada.ask(commit_offsets([place], 1), 8)) == {place: TOPIC}
+    await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
+    assert codes(await ada.ask(commit_offsets([place], 1), 8)) == {place: 0}
 
 
 # -- hidden ------------------------------------------------------------------------------------------------------------

@@ -95,6 +95,16 @@ async def test_no_offset_is_assigned_twice_after_a_restore(redis: Server, prefix
         assert body["partitions"][0]["first_lost_offset"] == 2
 
 
+async def test_a_partition_that_lost_all_its_records_is_reported(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        backup = Backup(redis)
+        await broker.records.produce("orders", records("a", "b"))
+        backup.restore()
+        await holds(lambda: bool(lost(broker)), within_s=8)
+        assert lost(broker) == [("orders", 0, 0, 2)]
+
+
 async def test_calls_that_waited_for_redis_do_not_overtake_the_comparison(redis: Server, prefix: str):
     async with brokers(redis, prefix, 1) as [broker]:
         await broker.topics.create("orders", 1)
@@ -140,6 +150,21 @@ async def test_open_transactions_are_aborted_and_ids_go_on(redis: Server, prefix
         await second.records.produce("orders", records("after"))
         assert await eventually(lambda: values_of(second, "orders"), ["after"], 10)
         assert (await second.transactions.begin()).id > txn
+
+
+async def test_a_coordinator_that_lost_writes_aborts_transactions_whose_partitions_have_everything(
+    redis: Server, prefix: str
+):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("orders", records("in doubt"), transaction=txn)
+        backup = Backup(redis)
+        await broker.transactions.begin()
+        backup.restore()
+        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
+        assert await eventually(lambda: status(broker, txn), "aborted", 10) == "aborted"
+        assert lost(broker) == []
 
 
 async def test_a_transaction_that_its_coordinator_has_lost_does_not_hold_readers_back(redis: Server, prefix: str):
@@ -251,12 +276,26 @@ async def test_a_broker_that_was_not_there_compares_with_its_disk(redis: Server,
         assert later.lost_writes.kinds == {}
 
 
-async def test_the_disk_of_another_cluster_is_ignored(redis: Server, prefix: str, tmp_path):
+async def test_a_broker_that_was_not_there_compares_coordinators_with_its_disk(redis: Server, prefix: str, tmp_path):
+    folder = str(tmp_path)
+    async with brokers(redis, prefix, 1, state_dir=folder) as [broker]:
+        backup = Backup(redis)
+        await broker.transactions.begin()
+    backup.restore()
+    async with brokers(redis, prefix, 1, state_dir=folder) as [later]:
+        assert "coordinator" in later.lost_writes.kinds
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+async def test_the_disk_of_another_cluster_is_ignored(redis: Server, prefix: str, tmp_path, is_used: bool):
     folder = str(tmp_path)
     async with brokers(redis, prefix, 1, state_dir=folder) as [broker]:
         await broker.topics.create("orders", 1)
         await broker.records.produce("orders", records("a"))
     redis.ask("FLUSHALL")
+    if is_used:  # else this broker begins the cluster
+        async with brokers(redis, prefix, 1):
+            pass
     async with brokers(redis, prefix, 1, state_dir=folder) as [broker]:
         assert broker.lost_writes.kinds == {}
         await broker.topics.create("orders", 1)

@@ -122,6 +122,14 @@ def test_messages_of_different_delivery_counts_keep_them(sub):
     assert sub.receive("c2").offsets == {0: 1, 1: 1, 2: 2, 3: 2, 4: 1}
 
 
+def test_an_aborted_ack_counts_as_a_delivery(sub):
+    sub.nack([9])
+    sub.receive("c1")  # a second time
+    sub.hold("0-1", [9])
+    sub.settle("0-1", commit=False)
+    assert sub.receive("c2").offsets == {9: 2}
+
+
 def test_neighbours_of_one_transaction_share_one_range(log, sub):
     for offset in range(8):
         sub.hold("0-1", [offset])

@@ -106,6 +106,14 @@ def test_claim_lost_by_redis_is_renewed_with_its_generation(group):
     assert group.advance("b1", 7) == [Status.OK, "8"]
 
 
+def test_a_claim_after_a_loss_keeps_the_generation_that_the_owner_has_handed_out(group):
+    # Given a failover after which an older generation stands in Redis
+    group.claim("b1")
+    group.advance("b1", 0)
+    assert group.claim("b1", generation=7)[:2] == [Status.OK, "7"]
+    assert group.claim("b2", dead="b1")[:2] == [Status.OK, "7"]
+
+
 def test_large_generations_are_returned_in_full(group):
     group.claim("b1")
     assert group.advance("b1", 2**31 - 2) == [Status.OK, str(2**31 - 1)]

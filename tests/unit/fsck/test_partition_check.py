@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.fsck.finding import Edit
+from redis_ledger.fsck.finding import Edit, hget
 from redis_ledger.fsck.log_trace import LogTrace, Marker
 from redis_ledger.fsck.partition_check import check_partition
 from redis_ledger.fsck.partition_facts import PartitionFacts, Place, StreamFacts
@@ -45,29 +45,30 @@ def test_a_whole_partition_has_no_difference():
     assert list(check_partition(facts())) == []
 
 
-@pytest.mark.parametrize(
-    ("changed", "kind", "item", "written"),
-    [
-        ({"state": {"next": "2"}}, "partition_state", "next", "3"),
-        ({"state": {"stable": "3"}}, "partition_state", "stable", "1"),
-        ({"state": {"bytes": "1"}}, "partition_state", "bytes", "300"),
-        ({"state": {"newest": "x"}}, "partition_state", "newest", "4000"),
-        ({"state": {"ledger": "4"}}, "partition_state", "ledger", "1"),
-        ({"state": {"start": "9"}}, "partition_state", "start", "0"),
-        ({"state": {"topic_id": "other"}}, "partition_state", "topic_id", "abc"),
-        ({"open": {}}, "open_transaction", "7", None),
-        ({"open": {b"7": b"0 2 99 2"}}, "open_transaction", "7", "0 2 99 1"),
-        ({"firsts": {}}, "open_first", "7", "1"),
-        ({"open": {b"7": b"0 2 99 1", b"8": b"0 2 98 0"}}, "open_transaction", "8", None),
-        ({"firsts": {b"7": 1, b"8": 0}}, "open_transaction", "8", None),
-        ({"ledgers": {b"1": b"3 1 0 2 0 300 1"}}, "ledger_row", "1 deleted", "3 0 0 2 0 300 1"),
-        ({"ledgers": {b"1": b"3 0 0 1 0 300 1"}}, "ledger_row", "1 max_offset", "3 0 0 2 0 300 1"),
-        ({"ledgers": {b"1": b"3 0 0 2 0 299 1"}}, "ledger_row", "1 size", "3 0 0 2 0 300 1"),
-        ({"ledgers": {b"1": b"3 0 1 2 0 300 1"}}, "ledger_row", "1 sealed", "3 0 0 2 0 300 1"),
-        ({"ledgers": {b"1": b"nonsense"}}, "ledger_row", "1", "3 0 0 2 0 300 1"),
-        ({"ledgers": {}}, "ledger_row", "1", "3 0 0 2 0 300 1"),
-    ],
-)  # fmt: skip
+DIFFERENCES: list[tuple[dict[str, Any], str, str, str | None]] = [
+    ({"state": {"next": "2"}}, "partition_state", "next", "3"),
+    ({"state": {"stable": "3"}}, "partition_state", "stable", "1"),
+    ({"state": {"bytes": "1"}}, "partition_state", "bytes", "300"),
+    ({"state": {"newest": "x"}}, "partition_state", "newest", "4000"),
+    ({"state": {"ledger": "4"}}, "partition_state", "ledger", "1"),
+    ({"state": {"start": "9"}}, "partition_state", "start", "0"),
+    ({"state": {"topic_id": "other"}}, "partition_state", "topic_id", "abc"),
+    ({"open": {}}, "open_transaction", "7", None),
+    ({"open": {b"7": b"0 2 99 2"}}, "open_transaction", "7", "0 2 99 1"),
+    ({"firsts": {}}, "open_first", "7", "1"),
+    ({"open": {b"7": b"0 2 99 1", b"8": b"0 2 98 0"}}, "open_transaction", "8", None),
+    ({"firsts": {b"7": 1, b"8": 0}}, "open_transaction", "8", None),
+    ({"ledgers": {b"1": b"3 1 0 2 0 300 1"}}, "ledger_row", "1 deleted", "3 0 0 2 0 300 1"),
+    ({"ledgers": {b"1": b"3 0 0 1 0 300 1"}}, "ledger_row", "1 max_offset", "3 0 0 2 0 300 1"),
+    ({"ledgers": {b"1": b"3 0 0 2 0 299 1"}}, "ledger_row", "1 size", "3 0 0 2 0 300 1"),
+    ({"ledgers": {b"1": b"3 0 0 2 0 301 1"}}, "ledger_row", "1 size", "3 0 0 2 0 300 1"),
+    ({"ledgers": {b"1": b"3 0 1 2 0 300 1"}}, "ledger_row", "1 sealed", "3 0 0 2 0 300 1"),
+    ({"ledgers": {b"1": b"nonsense"}}, "ledger_row", "1", "3 0 0 2 0 300 1"),
+    ({"ledgers": {}}, "ledger_row", "1", "3 0 0 2 0 300 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "kind", "item", "written"), DIFFERENCES)
 def test_a_difference_is_found_with_its_repair(changed: dict[str, Any], kind: str, item: str, written: str | None):
     found = list(check_partition(facts(**changed)))
     assert (kind, item) in [(each.kind, each.item) for each in found]
@@ -75,6 +76,17 @@ def test_a_difference_is_found_with_its_repair(changed: dict[str, Any], kind: st
     if written is not None:
         assert isinstance(repair, Edit)
         assert written in [str(arg) for write in repair.writes for arg in write.args]
+
+
+@pytest.mark.parametrize("changed", [changed for changed, *_ in DIFFERENCES])
+def test_every_repair_requires_that_the_log_has_not_grown_since(changed: dict[str, Any]):
+    given = facts(**changed)
+    unchanged = hget(PLACE.keys.state, "next", given.state[b"next"])
+    for found in check_partition(given):
+        guards = (
+            found.repair.guards if isinstance(found.repair, Edit) else found.repair.args[-1] if found.repair else ()
+        )
+        assert found.repair is None or unchanged in guards
 
 
 def test_entries_that_a_cut_off_call_left_are_no_difference():
