@@ -163,3 +163,48 @@ async def test_dead_letters_of_an_exclusive_subscription_that_stay_are_looked_at
         (message, *_) = await broker.subscriptions.receive("t", "x", "put-back")
         assert message.deliveries == 0
         assert await values_of(broker, "t") == ["0-0", "0-1", "0-2", "0-3"]
+
+
+async def test_messages_that_the_owner_has_are_not_delivered_again_beside_nacked_ones(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        await filled(broker, 3, count=20)
+        # Given an owner that has all messages, and returned the first 10 of one partition
+        got = await broker.subscriptions.receive("t", "x", "a", max_records=100)
+        assert len(got) == 60
+        await broker.subscriptions.nack("t", "x", "a", [each.id for each in got if each.id < (0, 10)])
+        # When it asks for more, so that these do not fit into the first share of their partition
+        after = [MessageId(number, 19) for number in range(3)]
+        more = await broker.subscriptions.receive("t", "x", "a", max_records=15, after=after)
+        # Then it gets these again, and none that it has
+        assert [(each.id, each.deliveries) for each in more] == [(MessageId(0, n), 1) for n in range(10)]
+
+
+async def test_a_prefetching_consumer_gets_each_message_once_and_in_order_when_some_are_returned(redis_url, prefix):
+    with threaded_broker(redis_url, prefix) as broker:
+        async with AsyncClient(broker.urls) as client:
+            await client.topics.create("orders", partitions=3)
+            async with client.producer("orders") as producer:
+                for n in range(600):
+                    await producer.send(n, partition=n % 3)
+            first, again = list[MessageId](), list[MessageId]()
+            async with client.consumer("orders", "billing", kind="exclusive", prefetch=50) as consumer:
+                while len(first) < 600:
+                    messages = await consumer.receive(20, wait_ms=5_000)
+                    assert messages
+                    assert len({each.id for each in messages}) == len(messages)
+                    first += [each.id for each in messages if not each.redelivery_count]
+                    again += [each.id for each in messages if each.redelivery_count]
+                    # When half of the messages are returned at their first delivery
+                    returned = [each for each in messages if not each.redelivery_count and each.offset % 2]
+                    if returned:
+                        await consumer.nack(returned)
+                    await consumer.ack([each for each in messages if each not in returned])
+                while len(again) < 300:
+                    messages = await consumer.receive(20, wait_ms=5_000)
+                    again += [each.id for each in messages]
+                    await consumer.ack(messages)
+    # Then each message came once for the first time, in order, and the returned ones once more
+    assert {number: [at.offset for at in first if at.partition == number] for number in range(3)} == {
+        number: list(range(200)) for number in range(3)
+    }
+    assert sorted(again) == sorted(at for at in first if at.offset % 2)

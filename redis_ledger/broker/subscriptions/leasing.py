@@ -138,8 +138,9 @@ class Leasing:
                     some = [each for each in some if each.id not in has_already]
                 messages += some
                 answers[partition.number] = answer
-                if answer.deliveries:
-                    reached[partition.number] = answer.deliveries[-1].last
+                if answer.deliveries:  # redeliveries may lie below what the consumer has
+                    last = answer.deliveries[-1].last
+                    reached[partition.number] = max(reached.get(partition.number, last), last)
                 if answer.more:
                     asked.append(partition)
             if failures:

@@ -195,6 +195,7 @@ class AsyncConsumer:
         """
         self._forget_ahead()
         await self._leases.nack(self.topic, self.subscription, self.name, None)
+        self._forget_ahead()  # what was fetched in between is returned as well, and delivered again
 
     async def seek(
         self,
@@ -267,6 +268,12 @@ class AsyncConsumer:
             self._room.notify()
         return taken
 
+    def _add_ahead(self, messages: list[Message]) -> None:
+        """A message that is delivered again before it was handed out keeps its place, with its new lease."""
+        again = {message.id: message for message in messages}
+        self._ahead = deque(again.pop(each.id, each) for each in self._ahead)
+        self._ahead.extend(again.values())
+
     def _forget_ahead(self) -> None:
         with self._mutex:
             self._ahead.clear()
@@ -294,7 +301,7 @@ class AsyncConsumer:
                 with self._mutex:
                     is_current = generation == self._generation
                     if is_current:
-                        self._ahead.extend(messages)
+                        self._add_ahead(messages)
                         self._arrived.notify_all()
                 # An exclusive consumer receives them again: its next request names an earlier message.
                 if messages and not is_current and not (self._is_exclusive and self._leases.brokers_know_after):

@@ -175,3 +175,38 @@ async def test_close_returns_the_messages_of_an_interrupted_loop(stub, client):
     while stub.leased:
         await asyncio.sleep(0.001)
     assert len(stub.queue) == 10
+
+
+async def test_a_message_that_is_delivered_again_while_it_waits_is_handed_out_once_in_its_place(stub, client):
+    async with client.consumer("orders", "billing", kind="exclusive", prefetch=6) as consumer:
+        (first,) = await consumer.receive(1)
+        # When the leases of waiting messages end early at the broker, and it delivers them again
+        again = [{**stub.leased.pop(f"0:{n}"), "redelivery_count": 1} for n in (4, 5)]
+        stub.queue.extendleft(reversed(again))
+        messages = await consumer.receive(2)
+        while "0:6" not in stub.leased:
+            await asyncio.sleep(0.001)
+        while len(messages) < 9:
+            messages += await consumer.receive(10)
+        # Then none comes twice, and the order holds
+        assert [first.offset, *(each.offset for each in messages)] == list(range(10))
+
+
+async def test_what_is_fetched_while_everything_is_returned_is_not_handed_out_as_well(stub, client):
+    async with client.consumer("orders", "billing", prefetch=10) as consumer:
+        await consumer.receive(2)
+        # When a fetch comes between the steps of the call
+        nack = consumer._leases.nack
+
+        async def late(*args, **more) -> None:
+            while not consumer._ahead:
+                stub.queue.extend(stub.leased.pop(id) for id in list(stub.leased))
+                await asyncio.sleep(0.02)
+            await nack(*args, **more)
+
+        consumer._leases.nack = late
+        await consumer.redeliver_unacked()
+        consumer._leases.nack = nack
+        # Then every message comes once more
+        messages = [each.offset for _ in range(4) for each in await consumer.receive(100, wait_ms=50)]
+        assert sorted(messages) == list(range(10))
