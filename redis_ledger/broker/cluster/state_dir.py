@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
@@ -53,6 +54,7 @@ class StateDir:
         self._lock: IO[str] | None = None
         self._number = -1
         self._saved = b""
+        self._writing = threading.Lock()
         self._cluster_id = ""
         self._task: asyncio.Task[None] | None = None
         self._limited_log = RateLimitedLog(every_s=30.0)
@@ -151,6 +153,10 @@ class StateDir:
         )  # fmt: skip
 
     def _write(self, content: bytes) -> None:
+        with self._writing:  # one that was cancelled goes on in its thread
+            self._replace(content)
+
+    def _replace(self, content: bytes) -> None:
         path = self._folder / f"answered-{self._number}.json"
         fresh = path.with_suffix(".new")
         with open(fresh, "wb") as file:
