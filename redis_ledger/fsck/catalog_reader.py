@@ -160,8 +160,10 @@ class CatalogReader:
         right: dict[str, Any] = {}
         if _number(state.get(b"coordinators")) < coordinators:
             right["coordinators"] = coordinators
+        has_topics = bool(await self._reading.command(k.topics, "HLEN", k.topics))
         for name, default in (("version", 1), ("format", 1)):
-            stored = state.get(name.encode(), b"" if name == "version" else b"1")  # brokers store a missing format
+            # Brokers store a missing format. The first topic brings the first version.
+            stored = state.get(name.encode(), b"" if name == "version" and has_topics else b"1")
             if state and not stored.isdigit():
                 right[name] = default
         if not state.get(b"cluster"):

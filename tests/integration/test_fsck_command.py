@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.store.keys import PartitionKeys
-from tests.support.broker import records
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from tests.support.broker import one, records
 from tests.support.cli import run
 
 
@@ -32,6 +33,15 @@ async def test_a_difference_is_shown_repaired_and_then_gone(broker: Broker, redi
     assert repaired.code == 0
     assert "1 difference repaired; 0 left." in repaired.out
     assert run("fsck", *options).code == 0
+
+
+async def test_a_broker_without_topics_is_no_difference(redis_url: str, prefix: str):
+    state = CatalogKeys(prefix).state
+    async with one(redis_url, prefix) as broker:
+        while not await broker.store.command("EXISTS", state, key=state):
+            await asyncio.sleep(0.01)
+        seen = run("fsck", "--redis", redis_url, "--set", f"prefix={prefix}")
+    assert (seen.code, "No difference" in seen.out) == (0, True), seen.out
 
 
 async def test_what_cannot_be_checked_is_no_difference(broker: Broker, redis_url: str, prefix: str):
