@@ -49,7 +49,7 @@ QUESTIONS: tuple[tuple[bytes, ...], ...] = ((b"INFO",), (b"CONFIG", b"GET", *CON
 def read_node(address: str, replies: Sequence[Any]) -> NodeInfo:
     """replies: those to QUESTIONS, in order; an error means unknown."""
     info, rows = replies
-    facts = _facts(info) if isinstance(info, bytes) else {}
+    facts = parse_facts(info) if isinstance(info, bytes) else {}
     settings = dict(zip(rows[::2], rows[1::2], strict=True)) if isinstance(rows, list) else {}
     config = {name: settings[name].decode() if name in settings else None for name in CONFIG_NAMES}
     appendonly = config[b"appendonly"] or {"1": "yes", "0": "no"}.get(facts.get("aof_enabled", ""))
@@ -84,7 +84,7 @@ def _keys(facts: dict[str, str]) -> int:
     return sum(_number(row.removeprefix("keys=").partition(",")[0]) or 0 for row in rows)
 
 
-def _facts(info: bytes) -> dict[str, str]:
+def parse_facts(info: bytes) -> dict[str, str]:
     lines = (line.partition(":") for line in info.decode(errors="replace").splitlines() if not line.startswith("#"))
     return {name: value for name, separator, value in lines if separator}
 
