@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from tests.sim import redis_faults, shard_faults
 from tests.sim.processes import Processes
 from tests.sim.recorder import Recorder
-from tests.sim.redis_nodes import RedisNodes
 from tests.sim.schedule import Fault
+from tests.sim.shards import Shards
 from tests.sim.workers import Workers
 from tests.support.proxy import Proxy
-from tests.support.redis_servers import Server
 
 ALL_CONNECTIONS = 1 << 30
-PULSE_S = 0.05  # redis.slow stops the server for so long, again and again
-SPARE_BYTES = 300_000  # what fits into a full Redis
-MOVES_TRIED = 20
 
 
 @asynccontextmanager
@@ -60,58 +56,6 @@ async def _hold_host(processes: Processes, fault: Fault) -> AsyncIterator[None]:
 async def _kill_client(workers: Workers, fault: Fault) -> AsyncIterator[None]:
     await workers.restart(fault.target)
     yield
-
-
-@asynccontextmanager
-async def _kill_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
-    server.kill()
-    yield
-    await asyncio.to_thread(server.start)
-
-
-@asynccontextmanager
-async def _pause_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
-    server.freeze()
-    yield
-    server.thaw()
-
-
-@asynccontextmanager
-async def _slow_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
-    async def pulse() -> None:
-        while True:
-            server.freeze()
-            await asyncio.sleep(PULSE_S)
-            server.thaw()
-            await asyncio.sleep(PULSE_S)
-
-    pulsing = asyncio.create_task(pulse())
-    try:
-        yield
-    finally:
-        pulsing.cancel()
-        server.thaw()
-
-
-@asynccontextmanager
-async def _pause_writes(server: Server, fault: Fault) -> AsyncIterator[None]:
-    await ask(server, "CLIENT", "PAUSE", round(fault.lasts_s * 1000), "WRITE")
-    yield
-
-
-@asynccontextmanager
-async def _flush_scripts(server: Server, fault: Fault) -> AsyncIterator[None]:
-    await ask(server, "SCRIPT", "FLUSH")
-    yield
-
-
-@asynccontextmanager
-async def _fill_redis(server: Server, fault: Fault) -> AsyncIterator[None]:
-    info = await ask(server, "INFO", "memory")
-    used = int(info.split(b"used_memory:")[1].split(b"\r\n")[0])
-    await ask(server, "CONFIG", "SET", "maxmemory", used + SPARE_BYTES)
-    yield
-    await ask(server, "CONFIG", "SET", "maxmemory", 0)
 
 
 @asynccontextmanager
@@ -168,22 +112,6 @@ async def _break_request(link: Proxy, fault: Fault) -> AsyncIterator[None]:
     yield
 
 
-@asynccontextmanager
-async def _move_slot(redis: RedisNodes, fault: Fault) -> AsyncIterator[None]:
-    chance = random.Random(fault.at_s)
-    for _ in range(MOVES_TRIED):
-        try:
-            await redis.move_slot(chance, fault.lasts_s)
-            break
-        except (OSError, AssertionError):  # a node is down; a slot that was left in between moves on the next time
-            await asyncio.sleep(1.0)
-    yield
-
-
-async def ask(server: Server, *command: Any) -> Any:
-    return await asyncio.to_thread(server.ask, *command)
-
-
 Act = Callable[[Any, Fault], AbstractAsyncContextManager[None]]
 ACTS: dict[str, Act] = {
     "broker.kill": _kill_broker,
@@ -191,13 +119,21 @@ ACTS: dict[str, Act] = {
     "clock.step": _step_clock,
     "host.hold": _hold_host,
     "client.kill": _kill_client,
-    "slot.move": _move_slot,
-    "redis.kill": _kill_redis,
-    "redis.pause": _pause_redis,
-    "redis.slow": _slow_redis,
-    "redis.pause_writes": _pause_writes,
-    "redis.flush_scripts": _flush_scripts,
-    "redis.full": _fill_redis,
+    "slot.move": redis_faults.move_slot,
+    "redis.kill": redis_faults.kill_redis,
+    "redis.pause": redis_faults.pause_redis,
+    "redis.slow": redis_faults.slow_redis,
+    "redis.pause_writes": redis_faults.pause_writes,
+    "redis.flush_scripts": redis_faults.flush_scripts,
+    "redis.full": redis_faults.fill_redis,
+    "disk.full": redis_faults.fill_disk,
+    "disk.slow": redis_faults.slow_disk,
+    "shard.kill": shard_faults.kill,
+    "shard.freeze": shard_faults.freeze,
+    "shard.behind": shard_faults.kill_ahead,
+    "shard.failover": shard_faults.fail_over,
+    "shard.force": shard_faults.fail_over,
+    "shard.kill_replica": shard_faults.kill_replica,
     "link.cut": _cut,
     "link.hold": _hold,
     "link.half_open": _half_open,
@@ -209,23 +145,27 @@ ACTS: dict[str, Act] = {
 }
 
 
-async def cause(fault: Fault, processes: Processes, workers: Workers, recorder: Recorder, began_s: float) -> None:
-    """began_s: when the faults of the run began, by the loop's clock."""
-    loop = asyncio.get_running_loop()
-    await asyncio.sleep(max(0.0, began_s + fault.at_s - loop.time()))
+async def cause(fault: Fault, processes: Processes, workers: Workers, recorder: Recorder) -> None:
+    redis = processes.redis
     targets = {
         "broker": processes,
         "clock": processes,
         "host": processes,
-        "redis": processes.redis.servers.get(fault.target),
+        "redis": redis,
+        "disk": redis,
         "link": processes.links.get(fault.target),
-        "slot": processes.redis,
+        "slot": redis,
+        "shard": processes,
         "client": workers,
     }
     facts = {"fault": fault.kind, "target": fault.target}
     recorder.note("fault", phase="begin", amount=fault.amount, **facts)
     async with ACTS[fault.kind](targets[fault.kind.partition(".")[0]], fault):
         await asyncio.sleep(fault.lasts_s)
+    if isinstance(redis, Shards) and processes.plan.lock(fault) == "redis":
+        await redis.settle()
+        if processes.plan.may_lose:  # the brokers compare before the next failure
+            await processes.until_ready()
     recorder.note("fault", phase="end", **facts)
 
 

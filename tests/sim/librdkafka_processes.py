@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 
 from tests.sim.machine_clock import MachineClock
 from tests.sim.recorder import Event, Recorder
+from tests.sim.schedule import Schedule
 from tests.support.processes import ROOT
 from tests.support.reaper import ends_with_us
 
@@ -27,9 +28,11 @@ WHY_NOT = "tests/compat/.venv is not built (scripts/check.py compat-quick builds
 class LibrdkafkaProcess:
     """One client; `life` counts its starts, so that operations and values of each have names of their own."""
 
-    def __init__(self, seed: int, name: str, kafka: str, write: Callable[[Event], None], clock: MachineClock) -> None:
+    def __init__(
+        self, plan: Schedule, name: str, kafka: str, write: Callable[[Event], None], clock: MachineClock
+    ) -> None:
         self.name = name
-        self._seed, self._kafka, self._write, self._clock = seed, kafka, write, clock
+        self._plan, self._kafka, self._write, self._clock = plan, kafka, write, clock
         self._life = 0
         self._is_stopping = False
         self._restarting = threading.Lock()
@@ -38,7 +41,7 @@ class LibrdkafkaProcess:
 
     def _start(self) -> subprocess.Popen[str]:
         self._last_op, self._last_s = "", self._clock.machine_s
-        arguments = [str(self._seed), self.name, self._kafka, str(self._life)]
+        arguments = [str(self._plan.seed), self.name, self._kafka, str(self._life), self._plan.suffix]
         process = subprocess.Popen(
             [str(COMPAT), "-m", "tests.sim.clients.librdkafka", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
@@ -99,11 +102,13 @@ class LibrdkafkaProcesses:
         self._over = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, daemon=True)
 
-    def start(self, seed: int, clients: Mapping[str, str], write: Callable[[Event], None], clock: MachineClock) -> None:
+    def start(
+        self, plan: Schedule, clients: Mapping[str, str], write: Callable[[Event], None], clock: MachineClock
+    ) -> None:
         """clients: name → the addresses of its brokers."""
         if not self.left_out:
             for name, kafka in clients.items():
-                self._processes[name] = LibrdkafkaProcess(seed, name, kafka, write, clock)
+                self._processes[name] = LibrdkafkaProcess(plan, name, kafka, write, clock)
             self._watchdog.start()
 
     @property

@@ -10,7 +10,8 @@ import httpx
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.sim.clients import rest
-from tests.sim.clients.context import INPUT, LATER, PARTITIONS, PLAIN, TOPICS, TXN, Context
+from tests.sim.clients.context import INPUT, LATER, PARTITIONS, PLAIN, TXN, Context
+from tests.sim.digest import Digest
 from tests.sim.history import FINAL
 from tests.sim.processes import Processes
 from tests.sim.recorder import Recorder
@@ -20,7 +21,7 @@ SUBSCRIPTIONS = (
     (INPUT, "execute", "shared"), (INPUT, "step", "shared"),
 )  # fmt: skip
 GROUPS = {"group": PLAIN, "chain": INPUT, "rdk": INPUT}
-TRIES_MAX = 20
+TRIES_MAX, TRY_EVERY_S = 40, 0.5
 
 
 class Observer:
@@ -31,25 +32,40 @@ class Observer:
     async def close(self) -> None:
         await self._http.aclose()
 
+    def _topic(self, name: str) -> str:
+        return self._context.topic(name)
+
     async def call(self, method: str, path: str, body: Any = None, broker: str = "b0") -> Any:
-        answer = await self._http.request(method, f"{self._processes.brokers[broker].url}/v1{path}", json=body)
-        assert answer.status_code < 400, f"{method} {path}: {answer.text}"
-        return answer.json() if answer.content else {}
+        """Tries again if the broker cannot answer: it may still be recovering."""
+        for number in range(TRIES_MAX):
+            try:
+                url = f"{self._processes.brokers[broker].url}/v1{path}"
+                answer = await self._http.request(method, url, json=body)
+            except httpx.TransportError as error:
+                why = f"{type(error).__name__}: {error}"
+            else:
+                # An attempt whose answer was lost has made it, or deleted it, already.
+                if answer.status_code < 400 or (number and answer.status_code in (404, 409) and method != "GET"):
+                    return answer.json() if answer.content else {}
+                why = answer.text
+                assert answer.status_code >= 500, f"{method} {path}: {why}"
+            await asyncio.sleep(TRY_EVERY_S)
+        raise AssertionError(f"{method} {path}: {why}")
 
     async def create(self, pipelines: Sequence[str]) -> None:
-        for topic in TOPICS:
+        for topic in self._context.topics:
             await self.call("POST", "/topics", {"name": topic, "partitions": PARTITIONS})
         for topic, name, kind in SUBSCRIPTIONS:
-            await self.call("POST", f"/topics/{topic}/subscriptions", {"name": name, "kind": kind})
+            await self.call("POST", f"/topics/{self._topic(topic)}/subscriptions", {"name": name, "kind": kind})
         for pipeline in pipelines:
-            self._recorder.note("pipeline", pipeline=pipeline, input=INPUT)
+            self._recorder.note("pipeline", pipeline=pipeline, input=self._topic(INPUT))
 
     # -- what is left --------------------------------------------------------------------------------------------------
 
     async def left(self) -> dict[str, int]:
         """Returns what is not done yet: by a sentence, how much of it."""
         found: dict[str, int] = {}
-        for topic in TOPICS:
+        for topic in self._context.topics:
             states = (await self.call("GET", f"/topics/{topic}"))["partition_states"]
             found[f"open transactions of {topic}"] = sum(each["open_transactions"] for each in states)
             found[f"records above the stable offset of {topic}"] = sum(
@@ -57,7 +73,7 @@ class Observer:
             )
             for name, stats in (await self._subscriptions(topic)).items():
                 found[f"backlog of {name} on {topic}"] = stats["backlog"]
-        waiting = await self.call("GET", f"/topics/{LATER}/scheduled:stats")
+        waiting = await self.call("GET", f"/topics/{self._topic(LATER)}/scheduled:stats")
         found["scheduled records"] = waiting["total"]["records"]
         found["open transactions"] = len((await self.call("GET", "/transactions?status=open"))["transactions"])
         return {what: count for what, count in found.items() if count}
@@ -67,7 +83,8 @@ class Observer:
         return {name: await self.call("GET", f"/topics/{topic}/subscriptions/{name}") for name in names}
 
     async def note_groups(self) -> None:
-        for group, topic in GROUPS.items():
+        for group, name in GROUPS.items():
+            topic = self._topic(name)
             stats = (await self._subscriptions(topic)).get(group)
             if stats is not None:
                 positions = {str(each["partition"]): each["mark_delete"] + 1 for each in stats["cursors"]}
@@ -75,16 +92,16 @@ class Observer:
 
     # -- retention -----------------------------------------------------------------------------------------------------
 
-    async def expire(self) -> None:
+    async def expire(self, topics: Sequence[str]) -> None:
         """From now on retention removes every record that is older than a second."""
-        for topic in TOPICS:
+        for topic in topics:
             await self.call(
                 "PATCH", f"/topics/{topic}", {"settings": {"retention_ms": 1_000, "ledger_age_ms_max": 1_000}}
             )
 
-    async def records(self) -> int:
+    async def records(self, topics: Sequence[str]) -> int:
         """How many offsets the logs span."""
-        states = [each for topic in TOPICS for each in (await self.call("GET", f"/topics/{topic}"))["partition_states"]]
+        states = [each for topic in topics for each in (await self.call("GET", f"/topics/{topic}"))["partition_states"]]
         return sum(each["end_offset"] - each["start_offset"] for each in states)
 
     # -- the log -------------------------------------------------------------------------------------------------------
@@ -93,7 +110,7 @@ class Observer:
         """Reads every partition at every broker, committed and uncommitted, over HTTP, and once over Kafka."""
         for name, broker in self._processes.brokers.items():
             context = self._context._replace(urls=[broker.url])
-            for topic in TOPICS:
+            for topic in self._context.topics:
                 for partition in range(PARTITIONS):
                     for isolation in ("read_committed", "read_uncommitted"):
                         await self._read(context, topic, partition, isolation, name)
@@ -109,10 +126,22 @@ class Observer:
             except (rest.Refused, rest.Unknown):
                 tries += 1
                 assert tries < TRIES_MAX, f"{topic}-{partition} cannot be read at {broker}"
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(TRY_EVERY_S)
                 continue
             if answer["next_offset"] <= offset:
                 return
+            offset = answer["next_offset"]
+
+    async def digest(self, topic: str, partition: int) -> str:
+        """Of the committed records of a partition."""
+        found, offset = Digest(), 0
+        while True:
+            query = f"offset={offset}&isolation=read_committed&as=text"
+            answer = await self.call("GET", f"/topics/{topic}/partitions/{partition}/records?{query}")
+            for each in answer["records"]:
+                found.add(each["offset"], each["text"])
+            if answer["next_offset"] <= offset:
+                return found.text
             offset = answer["next_offset"]
 
     async def _read_over_kafka(self) -> None:
@@ -120,7 +149,7 @@ class Observer:
         consumer = AIOKafkaConsumer(
             bootstrap_servers=self._processes.kafka("left"), isolation_level="read_committed", enable_auto_commit=False
         )
-        every = [TopicPartition(topic, partition) for topic in TOPICS for partition in range(PARTITIONS)]
+        every = [TopicPartition(topic, partition) for topic in self._context.topics for partition in range(PARTITIONS)]
         consumer.assign(every)
         await consumer.start()
         try:

@@ -1,4 +1,4 @@
-"""The processes of a run: Redis, brokers, and a proxy on every link between clients, brokers and Redis.
+"""The processes of a run: Redis, brokers, and a proxy on every link between clients, brokers, Redis and its replicas.
 
     left  ──▶ left-b0.http, left-b0.kafka ───▶ b0 ──▶ b0-r0 ──▶ r0
     right ──▶ right-b0.http, right-b0.kafka ─▶
@@ -14,18 +14,25 @@ import select
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import httpx
+
 from tests.sim import planted, serve
-from tests.sim.redis_nodes import RedisNodes
+from tests.sim.cluster_nodes import ClusterNodes
+from tests.sim.redis_nodes import RedisNodes, SingleNode
 from tests.sim.schedule import HOSTS, Schedule
+from tests.sim.sentinel_nodes import SentinelNodes
 from tests.support.processes import ROOT
 from tests.support.proxy import Proxy
 from tests.support.reaper import ends_with_us
 from tests.support.redis_servers import lasting_port
 
-READY_S_MAX = 120.0
+READY_S_MAX, RETRY_S = 120.0, 0.5
+SERVING_S_MAX = 30.0
 # Short enough that what has to happen after a fault happens within a run.
 SETTINGS = {
     "coordinators": 4,
@@ -36,18 +43,26 @@ SETTINGS = {
     "group_session_timeout_ms_min": 1_000,
     "auto_create_topics": "false",
 }
+NODES: dict[str, type[RedisNodes]] = {
+    "single": SingleNode,
+    "cluster": ClusterNodes,
+    "sentinel": SentinelNodes,
+    "cluster-replicas": ClusterNodes,
+}
 
 
 class Broker:
-    """A broker at addresses that it keeps when it is started again."""
+    """A broker at addresses that it keeps when it is started again.  settings: `--set` and others."""
 
-    def __init__(self, name: str, folder: Path, redis_url: str, kafka: str, advertised: str, http: str) -> None:
+    def __init__(
+        self, name: str, folder: Path, redis_url: str, kafka: str, advertised: str, http: str, settings: Sequence[str]
+    ) -> None:
         self.name, self.url = name, f"http://{http}"
-        self._log = folder / f"{name}.log"
+        self.log = folder / f"{name}.log"
         self._command = [
             sys.executable, "-m", "tests.sim.serve", "serve", "--redis", redis_url, "--data-dir", str(folder / name),
-            "--durability", "process", "--http", http, "--kafka", kafka, "--kafka-advertised", advertised,
-            "--log-level", "warning", *(w for k, v in SETTINGS.items() for w in ("--set", f"{k}={v}")),
+            "--http", http, "--kafka", kafka, "--kafka-advertised", advertised,
+            "--log-level", "warning", *settings,
         ]  # fmt: skip
         self._clock = folder / f"{name}.clock"
         self.step_clock(0)
@@ -55,9 +70,15 @@ class Broker:
         self._reader: threading.Thread | None = None  # empties its standard output
 
     def start(self, bug: str = "") -> None:
-        """Returns when the broker is ready."""
+        """Returns when the broker is ready.  One that ends, as Redis has too few replicas for it, is started again."""
+        until = time.monotonic() + READY_S_MAX
+        while not self._try_start(bug):
+            assert time.monotonic() < until, f"{self.name}: {self.log.read_text()[-2_000:]}"
+            time.sleep(RETRY_S)
+
+    def _try_start(self, bug: str) -> bool:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT,
                 env={**clean, planted.VARIABLE: bug, serve.CLOCK: str(self._clock)},
@@ -66,9 +87,12 @@ class Broker:
         assert self._process.stdout is not None
         has_line = select.select([self._process.stdout], [], [], READY_S_MAX)[0]
         line = self._process.stdout.readline() if has_line else b""
-        assert line.startswith(b"ready"), f"{self.name}: {self._log.read_text()[-2_000:]}"
+        if not line.startswith(b"ready"):
+            self.kill()
+            return False
         self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._reader.start()
+        return True
 
     def signal(self, number: int) -> None:
         assert self._process is not None
@@ -87,6 +111,7 @@ class Broker:
         self._process.wait()
         if self._reader is not None:
             self._reader.join()
+            self._reader = None
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._process = None
@@ -95,7 +120,7 @@ class Broker:
 class Processes:
     def __init__(self, plan: Schedule, folder: Path, bug: str = "") -> None:
         self.plan, self.bug = plan, bug
-        self.redis = RedisNodes(plan.redis, plan.fsync, folder, self._link)
+        self.redis = NODES[plan.topology](plan, folder, self._add_link)
         self.brokers: dict[str, Broker] = {}
         self.links: dict[str, Proxy] = {}
         self._folder = folder
@@ -125,26 +150,45 @@ class Processes:
         return ",".join(f"127.0.0.1:{self.links[f'{host}-{name}.kafka'].port}" for name in self.brokers)
 
     async def _add_broker(self, name: str) -> None:
-        redis_url = await self.redis.url(name)
+        redis_url, settings = await self.redis.url(name), dict(SETTINGS)
+        if self.plan.durability == "replicas":
+            settings |= {"min_insync_replicas": self.redis.copies, "replicas_timeout_ms": 3_000}
+        words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         http = lasting_port()
         listeners, advertised = [], []
         for host in HOSTS:
-            await self._link(f"{host}-{name}.http", http)
+            await self._add_link(f"{host}-{name}.http", Proxy("127.0.0.1", http))
             port = lasting_port()
             listeners.append(f"{host}://127.0.0.1:{port}")
-            link = await self._link(f"{host}-{name}.kafka", port)
+            link = await self._add_link(f"{host}-{name}.kafka", Proxy("127.0.0.1", port))
             advertised.append(f"{host}://127.0.0.1:{link.port}")
         self.brokers[name] = Broker(
-            name, self._folder, redis_url, ",".join(listeners), ",".join(advertised), f"127.0.0.1:{http}"
-        )
+            name, self._folder, redis_url, ",".join(listeners), ",".join(advertised), f"127.0.0.1:{http}",
+            ["--durability", self.plan.durability, *words],
+        )  # fmt: skip
         self._stack.callback(self.brokers[name].kill)
+
+    async def until_ready(self) -> None:
+        """Returns when every broker serves, or has had time enough for it."""
+        async with httpx.AsyncClient(timeout=5.0, trust_env=False) as http:
+            until = time.monotonic() + SERVING_S_MAX
+            for broker in self.brokers.values():
+                while not await _is_ready(http, broker.url) and time.monotonic() < until:
+                    await asyncio.sleep(RETRY_S)
 
     def links_of(self, host: str) -> list[Proxy]:
         return [link for name, link in self.links.items() if name.startswith(f"{host}-")]
 
-    async def _link(self, name: str, port: int) -> Proxy:
-        link = self.links[name] = Proxy("127.0.0.1", port)
+    async def _add_link(self, name: str, link: Proxy) -> Proxy:
+        self.links[name] = link
         link.keeps_requests, link.port = False, lasting_port()
         await link.listen(None)
         self._stack.push_async_callback(link.close)
         return link
+
+
+async def _is_ready(http: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await http.get(f"{url}/readyz")).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -5,6 +5,12 @@
 
 A client makes its choices from a generator of its own, `choices(seed, name)`.  So one seed replays one schedule; how
 the processes of a run interleave is up to the machine.
+
+    topology          nodes of Redis
+    single            r0
+    cluster           r0 r1 r2
+    sentinel          r0 r1 r2: a primary with two replicas (shard0), and three sentinels
+    cluster-replicas  r0 to r5: three primaries with a replica each; shard0 is r0 and r3
 """
 
 from __future__ import annotations
@@ -14,6 +20,10 @@ from typing import NamedTuple
 
 HOSTS = ("left", "right")  # clients of a host share their links to the brokers
 FIRST_S = 2.0
+TOPOLOGIES = {"single": 1, "cluster": 3, "sentinel": 3, "cluster-replicas": 6}  # → nodes of Redis
+SHARDS = {"sentinel": 1, "cluster-replicas": 3}
+DURABILITIES = ("process", "replicas")
+PROMOTED_S = 4.0  # until a replica serves and the old primary has become its replica, about
 
 # Kind → weight, shortest and longest seconds.
 LINK_FAULTS = {
@@ -35,13 +45,28 @@ REDIS_FAULTS = {
     "redis.pause_writes": (2, 0.2, 2.0),
     "redis.flush_scripts": (2, 0.0, 0.0),
     "redis.full": (2, 0.5, 3.0),
+    "disk.full": (2, 0.3, 2.0),
+    "disk.slow": (2, 0.5, 3.0),
 }
 CLUSTER_FAULTS = {"slot.move": (4, 0.5, 3.0)}
-FAULTS = LINK_FAULTS | BROKER_FAULTS | HOST_FAULTS | REDIS_FAULTS | CLUSTER_FAULTS
+SHARD_FAULTS = {
+    "shard.kill": (5, 0.0, 2.0),
+    "shard.freeze": (3, 0.0, 2.0),
+    "shard.behind": (4, 0.3, 2.0),
+    "shard.failover": (3, 0.0, 0.0),
+    "shard.kill_replica": (4, 0.1, 2.0),
+}
+FORCED_FAULTS = {"shard.force": (4, 0.0, 0.0)}
+FAULTS = LINK_FAULTS | BROKER_FAULTS | HOST_FAULTS | REDIS_FAULTS | CLUSTER_FAULTS | SHARD_FAULTS | FORCED_FAULTS
+KILLS = {"broker.kill", "redis.kill", "shard.kill", "shard.freeze", "shard.behind", "shard.failover", "shard.force",
+         "shard.kill_replica"}  # fmt: skip
+# A dense run has fewer faults, and most of them are kills.
+DENSE_PAUSE_S, PAUSE_S, DENSE_KILLS = (1.5, 5.5), (0.2, 1.5), 4
 
 
 class Fault(NamedTuple):
-    """amount: bytes, replies, or milliseconds by which a clock is ahead."""
+    """amount: bytes, replies, milliseconds by which a clock is ahead or a sync of a file takes longer; shard.force: 1
+    for TAKEOVER."""
 
     at_s: float
     kind: str
@@ -63,17 +88,52 @@ class WorkerPlan(NamedTuple):
 
 
 class Schedule(NamedTuple):
+    """chapter: of a long run (long_run.py); 0 is the first or only one."""
+
     seed: int
     seconds: float
     brokers: int
-    redis: str
+    topology: str
+    durability: str
     fsync: str
     workers: tuple[WorkerPlan, ...]
     faults: tuple[Fault, ...]
+    chapter: int = 0
+
+    @property
+    def suffix(self) -> str:
+        """Of the names of topics and clients."""
+        return f".{self.chapter}" if self.chapter else ""
+
+    @property
+    def has_replicas(self) -> bool:
+        return self.topology in SHARDS
+
+    @property
+    def may_lose(self) -> bool:
+        """A promoted replica may lack acknowledged writes."""
+        return self.has_replicas and self.durability != "replicas"
+
+    @property
+    def world(self) -> str:
+        return f"{self.brokers} brokers, Redis {self.topology}, durability {self.durability}, appendfsync {self.fsync}"
+
+    def lock(self, fault: Fault) -> str:
+        """Faults with the same lock come one after the other."""
+        area = fault.kind.partition(".")[0]
+        if not self.has_replicas:
+            return fault.target
+        # At `replicas`, a second failure of Redis could take the last copy of a write.
+        if area in ("redis", "disk", "shard", "slot") or fault.target.startswith("replicas-"):
+            return "redis"
+        # A broker that is away for two seconds while others notice a loss may use offsets twice (decision 0028).
+        if self.may_lose and (area in ("broker", "clock") or fault.target.startswith("brokers-")):
+            return "redis"
+        return fault.target
 
     def lines(self) -> list[str]:
         """For a person."""
-        head = f"seed {self.seed}: {self.brokers} brokers, Redis {self.redis}, appendfsync {self.fsync}"
+        head = f"seed {self.seed}: {self.world}"
         return [head, *(f"    {f.at_s:6.2f} s {f.kind} {f.target} for {f.lasts_s:.2f} s" for f in self.faults)]
 
 
@@ -100,63 +160,97 @@ ROLES = {
     "librdkafka.transact": 1,
     "librdkafka.chain": 2,
 }
+DENSE_ROLES = ROLES | {"sdk.dense": 2, "librdkafka.dense": 2}
 
 
 def choices(seed: int, name: str) -> random.Random:
     return random.Random(f"{seed} {name}")
 
 
-def schedule(seed: int, seconds: float, *, brokers: int | None = None, redis: str | None = None) -> Schedule:
-    """seconds: how long faults happen.  redis: single or cluster."""
+def schedule(
+    seed: int, seconds: float, *, topology: str = "", durability: str = "", chapter: int = 0, is_dense: bool = False
+) -> Schedule:
+    """seconds: how long faults happen.  topology, durability: "" lets the seed choose.
+
+    Every chapter of a seed has the same servers, and faults of its own."""
     chance = choices(seed, "schedule")
-    redis = redis or chance.choice(("single", "single", "cluster"))
-    count = brokers or chance.choice((1, 2, 2, 3))
+    chosen = chance.choice(("single", "single", "cluster", "sentinel", "cluster-replicas"))
+    count = chance.choice((1, 2, 2, 3))
     fsync = chance.choice(("no", "always"))
+    level = chance.choice(DURABILITIES)
+    topology = topology or chosen
+    plan = Schedule(
+        seed, seconds, 2 if is_dense else count, topology,
+        durability or (level if topology in SHARDS else "process"), fsync, (), (), chapter,
+    )  # fmt: skip
+    roles = DENSE_ROLES if is_dense else ROLES
     workers = tuple(
-        WorkerPlan(f"{role}.{number}", role, chance.choice(HOSTS))
-        for role, many in ROLES.items()
+        WorkerPlan(f"{role}.{number}{plan.suffix}", role, chance.choice(HOSTS))
+        for role, many in roles.items()
         for number in range(many)
     )
-    return Schedule(seed, seconds, count, redis, fsync, workers, tuple(_faults(chance, seconds, count, redis)))
+    plan = plan._replace(workers=workers)
+    chance = choices(seed, f"faults{plan.suffix}")
+    return plan._replace(faults=tuple(_faults(chance, plan, is_dense=is_dense)))
 
 
-def links(brokers: int, redis: str) -> list[str]:
-    """Names of all links: from a host to a door of a broker, and from a broker to Redis."""
+def links(brokers: int, topology: str) -> list[str]:
+    """Names of all links: from a host to a door of a broker, from brokers to Redis, and from replicas to Redis."""
     doors = [f"{host}-b{n}.{door}" for n in range(brokers) for host in HOSTS for door in ("http", "kafka")]
-    if redis == "single":
+    if topology == "single":
         return doors + [f"b{n}-r0" for n in range(brokers)]
-    return doors + [f"brokers-{node}" for node in nodes(redis)]
+    replicas = [f"replicas-{node}" for node in nodes(topology)] if topology in SHARDS else []
+    return doors + [f"brokers-{node}" for node in nodes(topology)] + replicas
 
 
-def nodes(redis: str) -> list[str]:
-    return ["r0"] if redis == "single" else ["r0", "r1", "r2"]
+def nodes(topology: str) -> list[str]:
+    return [f"r{n}" for n in range(TOPOLOGIES[topology])]
 
 
-def _faults(chance: random.Random, seconds: float, brokers: int, redis: str) -> list[Fault]:
-    """Faults may overlap, but not on one target."""
-    targets = {
-        "link": links(brokers, redis),
-        "broker": [f"b{n}" for n in range(brokers)],
-        "clock": [f"b{n}" for n in range(brokers)],
-        "host": list(HOSTS),
-        "client": [f"{role}.{n}" for role, many in ROLES.items() if role.startswith("librdkafka") for n in range(many)],
-        "redis": nodes(redis),
-        "slot": ["slots"],
+def weights(topology: str, *, is_dense: bool) -> dict[str, int]:
+    """Kind of fault → how often it happens there."""
+    possible = LINK_FAULTS | BROKER_FAULTS | HOST_FAULTS | REDIS_FAULTS
+    if topology.startswith("cluster"):
+        possible |= CLUSTER_FAULTS
+    if topology in SHARDS:
+        possible |= SHARD_FAULTS
+    if topology == "cluster-replicas":
+        possible |= FORCED_FAULTS
+    return {
+        kind: weight * DENSE_KILLS if kind in KILLS and is_dense else 1 if is_dense else weight
+        for kind, (weight, _, _) in possible.items()
     }
-    possible = [kind for kind in FAULTS if kind not in CLUSTER_FAULTS or redis == "cluster"]
+
+
+def _faults(chance: random.Random, plan: Schedule, *, is_dense: bool) -> list[Fault]:
+    """Faults may overlap, but not those with one lock."""
+    brokers = [f"b{n}" for n in range(plan.brokers)]
+    targets = {
+        "link": links(plan.brokers, plan.topology),
+        "broker": brokers,
+        "clock": brokers,
+        "host": list(HOSTS),
+        "client": [each.name for each in plan.workers if each.role.startswith("librdkafka")],
+        "redis": nodes(plan.topology),
+        "disk": nodes(plan.topology),
+        "slot": ["slots"],
+        "shard": [f"shard{n}" for n in range(SHARDS.get(plan.topology, 0))],
+    }
+    possible = weights(plan.topology, is_dense=is_dense)
     found: list[Fault] = []
     busy: dict[str, float] = {}
     at_s = FIRST_S
-    while at_s < seconds:
-        (kind,) = chance.choices(possible, [FAULTS[each][0] for each in possible])
+    while at_s < plan.seconds:
+        (kind,) = chance.choices(list(possible), list(possible.values()))
         target = chance.choice(targets[kind.partition(".")[0]])
         _, shortest, longest = FAULTS[kind]
-        lasts_s = min(chance.uniform(shortest, longest), seconds - at_s)
+        lasts_s = min(chance.uniform(shortest, longest), plan.seconds - at_s)
         fault = Fault(round(at_s, 2), kind, target, round(lasts_s, 2), _amount(chance, kind))
-        if busy.get(target, 0.0) <= at_s:
+        if busy.get(plan.lock(fault), 0.0) <= at_s:
             found.append(fault)
-            busy[target] = fault.ends_s + 0.2
-        at_s += chance.uniform(0.2, 1.5)
+            more_s = PROMOTED_S if kind.startswith("shard.") else 0.0
+            busy[plan.lock(fault)] = fault.ends_s + 0.2 + more_s
+        at_s += chance.uniform(*(DENSE_PAUSE_S if is_dense else PAUSE_S))
     return found
 
 
@@ -167,4 +261,8 @@ def _amount(chance: random.Random, kind: str) -> int:
         return chance.randint(1, 3)
     if kind in ("link.break_reply", "link.break_request"):
         return chance.choice((1, 3, 17, 60, 200, 1_000))
+    if kind == "disk.slow":
+        return chance.choice((20, 100, 300))
+    if kind == "shard.force":
+        return chance.choice((0, 1))
     return 0

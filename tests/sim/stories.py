@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.sim.digest import Digest
 from tests.sim.story import Story
 
 
@@ -96,6 +97,18 @@ def passed_over(story: Story) -> None:
     answer = {"records": [[0, 0, "a-1"], [0, 2, "a-3"]], "from": 0, "next": 3}
     story.did("read", topic="t", partition=0, isolation="read_committed", reader="r", answer=answer)
     story.logged("a-1", "a-2", "a-3")
+
+
+def _surveyed(story: Story, after: str) -> None:
+    story.note("survey", topic="t", partition=0, before=Digest([(0, "a-1"), (1, "a-2")]).text, after=after)
+
+
+def changed_later(story: Story) -> None:
+    _surveyed(story, Digest([(0, "a-1"), (2, "a-2")]).text)
+
+
+def unchanged(story: Story) -> None:
+    _surveyed(story, Digest([(0, "a-1"), (1, "a-2")]).text)
 
 
 def torn(story: Story) -> None:

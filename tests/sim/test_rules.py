@@ -21,6 +21,7 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "read_changed": ([stories.changed, stories.answered_elsewhere], [stories.answered_where_it_is]),
     "offset_went_back": ([stories.stable_offset_back], [stories.concurrent_reads]),
     "reader_passed_over": ([stories.passed_over], [stories.answered_where_it_is]),
+    "log_changed_later": ([stories.changed_later], [stories.unchanged]),
     "transaction_torn": ([stories.torn], [stories.whole_after_an_unknown_commit]),
     "aborted_record_visible": (
         [stories.aborted_and_read, stories.abandoned_and_read],

@@ -16,7 +16,7 @@ from tests.sim.schedule import Schedule, WorkerPlan, choices
 
 LIBRDKAFKA, LIBRDKAFKA_PIPELINE = "librdkafka", "rdk"
 PROGRAMS: dict[str, Any] = {"sdk": sdk, "rest": rest, "aio": aio}
-WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed")
+WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed", "dense")
 END_S_MAX, LOOK_S = 60.0, 0.2  # machine seconds; seconds
 
 
@@ -47,7 +47,7 @@ class Workers:
 
     def start(self) -> None:
         ours = {each.name: self._processes.kafka(each.host) for each in self._plan.workers if is_librdkafka(each)}
-        self._librdkafka.start(self._plan.seed, ours, self._write, self._clock)
+        self._librdkafka.start(self._plan, ours, self._write, self._clock)
         for worker in self._plan.workers:
             program, _, role = worker.role.partition(".")
             if is_librdkafka(worker):
@@ -60,6 +60,7 @@ class Workers:
                 self._processes.urls(worker.host),
                 self._processes.kafka(worker.host),
                 stop,
+                self._plan.suffix,
             )
             act: Callable[[Context], Awaitable[None]] = getattr(PROGRAMS[program], role)
             self._tasks[worker.name] = asyncio.create_task(self._run(act, context))

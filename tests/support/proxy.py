@@ -72,6 +72,10 @@ class Proxy:
         await self.listen(self._tls)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.relay(reader, writer)
+
+    async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes = b"") -> None:
+        """Relays a connection until one side closes it.  first: what was read from it already."""
         self.connections += 1
         try:
             up_reader, up_writer = await asyncio.open_connection(self._host, self._target)
@@ -79,15 +83,19 @@ class Proxy:
             writer.transport.abort()
             return
         self._writers |= {writer, up_writer}
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._requests(reader, up_writer, writer))
-            group.create_task(self._replies(self.connections, up_reader, writer, up_writer))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._requests(reader, up_writer, writer, first))
+                group.create_task(self._replies(self.connections, up_reader, writer, up_writer))
+        finally:
+            self._writers -= {writer, up_writer}
 
     async def _requests(
-        self, reader: asyncio.StreamReader, to: asyncio.StreamWriter, back: asyncio.StreamWriter
+        self, reader: asyncio.StreamReader, to: asyncio.StreamWriter, back: asyncio.StreamWriter, first: bytes
     ) -> None:
         with contextlib.suppress(OSError):
-            while data := await reader.read(1 << 20):
+            while data := first or await reader.read(1 << 20):
+                first = b""
                 if self.keeps_requests:
                     self.requests.append(data)
                 if self.delay_s:

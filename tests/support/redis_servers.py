@@ -14,8 +14,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hiredis import Reader, ReplyError, pack_command
@@ -57,12 +58,19 @@ def lasting_port() -> int:
 
 
 class Server:
-    """One server.  url: how a store is opened on it.  port: 0 for any."""
+    """One server.  url: how a store is opened on it.  port: 0 for any.  environ: additions to its environment."""
 
     def __init__(
-        self, folder: Path, *, unix: bool = False, port: int = 0, server_binary: str | None = None, **conf: str
+        self,
+        folder: Path,
+        *,
+        unix: bool = False,
+        port: int = 0,
+        server_binary: str | None = None,
+        environ: Mapping[str, str] = MappingProxyType({}),
+        **conf: str,
     ) -> None:
-        self.folder = folder
+        self.folder, self._environ = folder, environ
         self.port = 0 if unix else port or free_port()
         self.path = str(folder / "redis.sock") if unix else None
         self.url = f"unix://{self.path}" if unix else f"redis://127.0.0.1:{self.port}"
@@ -75,7 +83,9 @@ class Server:
     def start(self) -> None:
         arguments = [part for name, value in self._conf.items() for part in (f"--{name}", value)]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen([self._binary, *arguments], stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [self._binary, *arguments], stdout=log, stderr=log, env={**os.environ, **self._environ}
+            )
         ends_with_us(self._process)
         until = time.monotonic() + READY_S_MAX
         while True:
@@ -86,6 +96,10 @@ class Server:
                 assert self._process.poll() is None, (self.folder / "log").read_text()
             assert time.monotonic() < until, f"{self._binary} did not start"
             time.sleep(0.005)  # a server has no other way to tell that it listens
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def ask(self, *args: str | bytes | int) -> object:
         """One command on a connection of its own; an error reply is returned, not raised."""

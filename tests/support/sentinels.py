@@ -54,18 +54,22 @@ class Sentinel(Server):
         replicas = self.ask("SENTINEL", "REPLICAS", SERVICE)
         return replicas if isinstance(replicas, list) else []
 
+    def configure(self, primary_port: int, *, quorum: int = 1, down_after_ms: int = 1_000) -> None:
+        """Writes its first settings; from then on it keeps them itself."""
+        (self.folder / "sentinel.conf").write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
+            f"sentinel monitor {SERVICE} 127.0.0.1 {primary_port} {quorum}\n"
+            f"sentinel down-after-milliseconds {SERVICE} {down_after_ms}\n"
+            f"sentinel failover-timeout {SERVICE} 2000\n"
+        )
+
 
 @contextlib.contextmanager
 def sentinel(primary: Server, *, down_after_ms: int = 1_000) -> Iterator[Sentinel]:
     """A sentinel that watches the primary and promotes a replica by itself."""
     with tempfile.TemporaryDirectory(prefix="rl-") as folder:
         server = Sentinel(Path(folder))
-        (server.folder / "sentinel.conf").write_text(
-            f"port {server.port}\nbind 127.0.0.1\ndir {folder}\n"
-            f"sentinel monitor {SERVICE} 127.0.0.1 {primary.port} 1\n"
-            f"sentinel down-after-milliseconds {SERVICE} {down_after_ms}\n"
-            f"sentinel failover-timeout {SERVICE} 2000\n"
-        )
+        server.configure(primary.port, down_after_ms=down_after_ms)
         try:
             server.start()
             yield server

@@ -116,10 +116,15 @@ async def produce(context: Context) -> None:
             if producer is None:
                 continue
             some = producers.values.some(8)
-            facts = {"topic": INPUT, "records": some, "writer": producers.values.writer, "mode": "idempotent"}
+            facts = {
+                "topic": context.topic(INPUT),
+                "records": some,
+                "writer": producers.values.writer,
+                "mode": "idempotent",
+            }
             op = context.recorder.invoke("send", **facts)
             try:
-                positions = await within(send_all(producer, INPUT, some))
+                positions = await within(send_all(producer, context.topic(INPUT), some))
             except FAILURES as error:
                 context.recorder.info("send", op, error)
                 await producers.replace()
@@ -166,10 +171,16 @@ async def transaction(context: Context, producer: AIOKafkaProducer, values: Valu
         return False
     for _ in range(context.chance.randint(1, 2)):
         some = values.some(4)
-        facts = {"topic": TXN, "records": some, "writer": values.writer, "mode": "idempotent", "txn": name}
+        facts = {
+            "topic": context.topic(TXN),
+            "records": some,
+            "writer": values.writer,
+            "mode": "idempotent",
+            "txn": name,
+        }
         op = context.recorder.invoke("send", **facts)
         try:
-            positions = await within(send_all(producer, TXN, some))
+            positions = await within(send_all(producer, context.topic(TXN), some))
         except FAILURES as error:
             context.recorder.info("send", op, error)
             return await end(context, producer, name, "abort")
@@ -203,9 +214,9 @@ async def group(context: Context) -> None:
             try:
                 if consumer is None:
                     consumer = make_consumer(context, "group")
-                    consumer.subscribe([PLAIN])
+                    consumer.subscribe([context.topic(PLAIN)])
                     await within(consumer.start())
-                found = await _poll(context, consumer, PLAIN, "group")
+                found = await _poll(context, consumer, context.topic(PLAIN), "group")
                 if found:
                     await _commit(context, consumer, {at.partition: r[-1].offset + 1 for at, r in found.items()})
             except FAILURES:
@@ -228,10 +239,16 @@ async def _poll(context: Context, consumer: AIOKafkaConsumer, topic: str, group:
 
 
 async def _commit(context: Context, consumer: AIOKafkaConsumer, positions: dict[int, int]) -> None:
-    facts = {"topic": PLAIN, "group": "group", "positions": {str(p): offset for p, offset in positions.items()}}
+    facts = {
+        "topic": context.topic(PLAIN),
+        "group": "group",
+        "positions": {str(p): offset for p, offset in positions.items()},
+    }
     op = context.recorder.invoke("offsets", **facts)
     try:
-        await within(consumer.commit({TopicPartition(PLAIN, p): offset for p, offset in positions.items()}))
+        await within(
+            consumer.commit({TopicPartition(context.topic(PLAIN), p): offset for p, offset in positions.items()})
+        )
     except FAILURES as error:
         context.recorder.info("offsets", op, error)
         raise
@@ -253,9 +270,11 @@ async def chain(context: Context) -> None:
                     continue
                 if consumer is None:
                     consumer = make_consumer(context, "chain")
-                    consumer.assign([TopicPartition(INPUT, partition) for partition in range(PARTITIONS)])
+                    consumer.assign(
+                        [TopicPartition(context.topic(INPUT), partition) for partition in range(PARTITIONS)]
+                    )
                     await within(consumer.start())
-                found = await _poll(context, consumer, INPUT, "chain")
+                found = await _poll(context, consumer, context.topic(INPUT), "chain")
                 is_done = not found or await _link(context, producer, producers.values, found, number)
             except FAILURES:
                 is_done = False
@@ -277,13 +296,20 @@ async def _link(
     outputs = [[r.partition, values.of(r.value.decode())] for r in records]
     ends = {at: some[-1].offset + 1 for at, some in found.items()}
     await within(producer.begin_transaction())
-    facts = {"topic": PIPELINES["chain"], "writer": values.writer, "mode": "idempotent", "pipeline": "chain"}
+    facts = {
+        "topic": context.topic(PIPELINES["chain"]),
+        "writer": values.writer,
+        "mode": "idempotent",
+        "pipeline": "chain",
+    }
     sources = [r.value.decode() for r in records]
     send = context.recorder.invoke("send", records=outputs, sources=sources, txn=name, **facts)
     positions = {str(at.partition): offset for at, offset in ends.items()}
-    offsets = context.recorder.invoke("offsets", topic=INPUT, group="chain", positions=positions, txn=name)
+    offsets = context.recorder.invoke(
+        "offsets", topic=context.topic(INPUT), group="chain", positions=positions, txn=name
+    )
     try:
-        placed = await within(send_all(producer, PIPELINES["chain"], outputs))
+        placed = await within(send_all(producer, context.topic(PIPELINES["chain"]), outputs))
         await within(producer.send_offsets_to_transaction(ends, "chain"))
     except FAILURES as error:
         context.recorder.info("send", send, error)

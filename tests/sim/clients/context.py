@@ -11,14 +11,14 @@ from typing import NamedTuple
 from tests.sim.recorder import Recorder
 
 PARTITIONS = 3
-PLAIN, TXN, INPUT, LATER = "plain", "txn", "in", "later"
+PLAIN, TXN, INPUT, LATER, DENSE = "plain", "txn", "in", "later", "dense"
 PIPELINES = {"execute": "out.execute", "step": "out.step", "chain": "out.chain", "rdk": "out.rdk"}  # → topic of outputs
-TOPICS = (PLAIN, TXN, INPUT, LATER, *PIPELINES.values())
+TOPICS = (PLAIN, TXN, INPUT, LATER, DENSE, *PIPELINES.values())
 PAUSE_S = 0.15
 
 
 class Context(NamedTuple):
-    """urls, kafka: the proxies in front of the brokers, as the client's host reaches them."""
+    """urls, kafka: the proxies in front of the brokers, as the client's host reaches them.  suffix: of all topics."""
 
     name: str
     recorder: Recorder
@@ -26,6 +26,14 @@ class Context(NamedTuple):
     urls: list[str]
     kafka: str
     stopped: asyncio.Event
+    suffix: str = ""
+
+    def topic(self, name: str) -> str:
+        return f"{name}{self.suffix}"
+
+    @property
+    def topics(self) -> list[str]:
+        return [self.topic(name) for name in TOPICS]
 
     @property
     def is_on(self) -> bool:

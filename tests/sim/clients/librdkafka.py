@@ -1,9 +1,10 @@
 # mypy: disable-error-code="import-not-found"
 """A client that uses confluent-kafka; it runs in the environment of tests/compat, not in the project's.
 
-    python -m tests.sim.clients.librdkafka SEED NAME HOST:PORT,HOST:PORT LIFE
+    python -m tests.sim.clients.librdkafka SEED NAME HOST:PORT,HOST:PORT LIFE SUFFIX
 
-Prints events as lines of JSON.  It stops at the end of stdin.  LIFE counts the starts of the client.
+Prints events as lines of JSON.  It stops at the end of stdin.  LIFE counts the starts of the client.  SUFFIX ends
+the names of its topics.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from tests.sim.recorder import Event, Recorder
 
 PARTITIONS, PAUSE_S, CALL_S_MAX, TXN_TIMEOUT_MS = 3, 0.15, 15.0, 6_000
-PLAIN, TXN, INPUT, OUTPUT = "plain", "txn", "in", "out.rdk"
+PLAIN, TXN, INPUT, OUTPUT, DENSE = "plain", "txn", "in", "out.rdk", "dense"
 GROUP = "rdk"
 IDS_OF_A_LIFE = 1_000_000
 
@@ -32,6 +33,10 @@ class Context(NamedTuple):
     kafka: str
     life: str
     stopped: threading.Event
+    suffix: str
+
+    def topic(self, name: str) -> str:
+        return f"{name}{self.suffix}"
 
     def rounds(self, pause_s: float = PAUSE_S) -> Iterator[int]:
         number = 0
@@ -94,8 +99,10 @@ def produce(context: Context) -> None:
             settings = {"enable.idempotence": True, "linger.ms": 1, "message.timeout.ms": 12_000}
             producer = Producer({**conf(context), **settings})
         some = values.some(8)
-        op = context.recorder.invoke("send", topic=PLAIN, records=some, writer=values.writer, mode="idempotent")
-        sending = Sending(producer, PLAIN, some)
+        op = context.recorder.invoke(
+            "send", topic=context.topic(PLAIN), records=some, writer=values.writer, mode="idempotent"
+        )
+        sending = Sending(producer, context.topic(PLAIN), some)
         if sending.is_complete:
             context.recorder.ok("send", op, positions=sending.positions)
             continue
@@ -137,18 +144,33 @@ def end(context: Context, producer: Producer, name: str, verdict: str) -> bool:
 
 
 def transact(context: Context) -> None:
+    _transact(context, TXN, PAUSE_S, 6)
+
+
+def dense(context: Context) -> None:
+    """As many small transactions as the brokers take."""
+    _transact(context, DENSE, 0.0, 3)
+
+
+def _transact(context: Context, topic: str, pause_s: float, records_max: int) -> None:
     life, producer, values = 0, None, Values(context.name, context.chance)
-    for number in context.rounds():
+    for number in context.rounds(pause_s):
         if producer is None:
             life += 1
             producer, values = transactional(context, life)
             continue
         name = f"{context.name}#{context.life}.{number}"
         producer.begin_transaction()
-        some = values.some(6)
-        facts = {"topic": TXN, "records": some, "writer": values.writer, "mode": "idempotent", "txn": name}
+        some = values.some(records_max)
+        facts = {
+            "topic": context.topic(topic),
+            "records": some,
+            "writer": values.writer,
+            "mode": "idempotent",
+            "txn": name,
+        }
         op = context.recorder.invoke("send", **facts)
-        sending = Sending(producer, TXN, some)
+        sending = Sending(producer, context.topic(topic), some)
         if sending.is_complete:
             context.recorder.ok("send", op, positions=sending.positions)
         else:
@@ -182,7 +204,7 @@ def _subscribe(context: Context) -> Consumer:
         "isolation.level": "read_committed", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 500,
     }  # fmt: skip
     consumer = Consumer({**conf(context), **settings})
-    consumer.subscribe([INPUT])
+    consumer.subscribe([context.topic(INPUT)])
     return consumer
 
 
@@ -193,7 +215,7 @@ def _close(consumer: Consumer | None) -> None:
 
 def _link(context: Context, producer: Producer, consumer: Consumer, values: Values, name: str) -> bool:
     """Returns whether the producer and the consumer can go on."""
-    op = context.recorder.invoke("poll", topic=INPUT, group=GROUP)
+    op = context.recorder.invoke("poll", topic=context.topic(INPUT), group=GROUP)
     records = [m for m in consumer.consume(30, 0.5) if m.error() is None]
     context.recorder.ok("poll", op, records=[[m.partition(), m.offset(), m.value().decode()] for m in records])
     if not records:
@@ -201,14 +223,22 @@ def _link(context: Context, producer: Producer, consumer: Consumer, values: Valu
     outputs = [[m.partition(), values.of(m.value().decode())] for m in records]
     positions = {m.partition(): m.offset() + 1 for m in records}
     producer.begin_transaction()
-    facts = {"topic": OUTPUT, "writer": values.writer, "mode": "idempotent", "pipeline": "rdk", "txn": name}
+    facts = {
+        "topic": context.topic(OUTPUT),
+        "writer": values.writer,
+        "mode": "idempotent",
+        "pipeline": "rdk",
+        "txn": name,
+    }
     sources = [m.value().decode() for m in records]
     send = context.recorder.invoke("send", records=outputs, sources=sources, **facts)
     by_partition = {str(p): offset for p, offset in positions.items()}
-    offsets = context.recorder.invoke("offsets", topic=INPUT, group=GROUP, positions=by_partition, txn=name)
-    sending = Sending(producer, OUTPUT, outputs)
+    offsets = context.recorder.invoke(
+        "offsets", topic=context.topic(INPUT), group=GROUP, positions=by_partition, txn=name
+    )
+    sending = Sending(producer, context.topic(OUTPUT), outputs)
     try:
-        ends = [TopicPartition(INPUT, p, offset) for p, offset in positions.items()]
+        ends = [TopicPartition(context.topic(INPUT), p, offset) for p, offset in positions.items()]
         producer.send_offsets_to_transaction(ends, consumer.consumer_group_metadata(), CALL_S_MAX)
     except KafkaException as failed:
         context.recorder.info("send", send, failed)
@@ -222,7 +252,7 @@ def _link(context: Context, producer: Producer, consumer: Consumer, values: Valu
     return end(context, producer, name, "commit" if sending.is_complete else "abort") and sending.is_complete
 
 
-ROLES: dict[str, Callable[[Context], None]] = {"produce": produce, "transact": transact, "chain": chain}
+ROLES: dict[str, Callable[[Context], None]] = {"produce": produce, "transact": transact, "dense": dense, "chain": chain}
 
 
 def write(event: Event) -> None:
@@ -237,9 +267,9 @@ def run(context: Context) -> None:
         raise
 
 
-def main(seed: str, name: str, kafka: str, life: str) -> None:
+def main(seed: str, name: str, kafka: str, life: str, suffix: str) -> None:
     recorder = Recorder(name, write, IDS_OF_A_LIFE * int(life))
-    context = Context(name, recorder, random.Random(f"{seed} {name} {life}"), kafka, life, threading.Event())
+    context = Context(name, recorder, random.Random(f"{seed} {name} {life}"), kafka, life, threading.Event(), suffix)
     thread = threading.Thread(target=run, args=(context,))
     thread.start()
     sys.stdin.read()

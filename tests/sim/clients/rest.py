@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.sim.clients.context import INPUT, PARTITIONS, PLAIN, TOPICS, TXN, Context, Values
+from tests.sim.clients.context import INPUT, PARTITIONS, PLAIN, TXN, Context, Values
 
 TIMEOUT_S = 4.0
 ATTEMPTS_MAX = 12
@@ -94,9 +94,13 @@ async def plain(context: Context) -> None:
     async with connect() as http:
         async for _ in context.rounds():
             some = values.some(5)
-            op = context.recorder.invoke("send", topic=PLAIN, records=some, writer=values.writer, mode="plain")
+            op = context.recorder.invoke(
+                "send", topic=context.topic(PLAIN), records=some, writer=values.writer, mode="plain"
+            )
             try:
-                answer = await call(context, http, "POST", f"/topics/{PLAIN}/records", {"records": _body(some)})
+                answer = await call(
+                    context, http, "POST", f"/topics/{context.topic(PLAIN)}/records", {"records": _body(some)}
+                )
             except (Refused, Unknown) as error:
                 context.recorder.info("send", op, error)
             else:
@@ -112,12 +116,17 @@ async def keyed(context: Context) -> None:
     async with connect() as http:
         async for number in context.rounds(0.3):
             some = values.some(4)
-            facts = {"topic": PLAIN, "records": some, "writer": f"{values.writer}#{number}", "mode": "idempotent"}
+            facts = {
+                "topic": context.topic(PLAIN),
+                "records": some,
+                "writer": f"{values.writer}#{number}",
+                "mode": "idempotent",
+            }
             op = context.recorder.invoke("send", **facts)
             headers = {"Idempotency-Key": secrets.token_hex(8)}
             try:
                 body = {"records": _body(some)}
-                answer = await repeat(context, http, f"/topics/{PLAIN}/records", body, headers=headers)
+                answer = await repeat(context, http, f"/topics/{context.topic(PLAIN)}/records", body, headers=headers)
             except (Refused, Unknown) as error:
                 context.recorder.info("send", op, error)
             else:
@@ -138,12 +147,14 @@ async def sequenced(context: Context) -> None:
                 continue
             partition = context.chance.randrange(PARTITIONS)
             some = [values.one(partition) for _ in range(context.chance.randint(1, 5))]
-            op = context.recorder.invoke("send", topic=INPUT, records=some, writer=values.writer, mode="idempotent")
+            op = context.recorder.invoke(
+                "send", topic=context.topic(INPUT), records=some, writer=values.writer, mode="idempotent"
+            )
             records = [{"text": value} for _, value in some]
             sequence = {**producer, "sequence": next_sequence[partition]}
             body = {"records": records, "partition": partition, **sequence}
             try:
-                answer = await repeat(context, http, f"/topics/{INPUT}/records", body)
+                answer = await repeat(context, http, f"/topics/{context.topic(INPUT)}/records", body)
             except (Refused, Unknown) as error:
                 context.recorder.info("send", op, error)
                 producer = {}
@@ -173,11 +184,11 @@ async def transact(context: Context) -> None:
 
 
 async def _send(context: Context, http: httpx.AsyncClient, name: str, id: str, some: list[Any]) -> bool:
-    facts = {"topic": TXN, "records": some, "writer": context.name, "mode": "idempotent", "txn": name}
+    facts = {"topic": context.topic(TXN), "records": some, "writer": context.name, "mode": "idempotent", "txn": name}
     op = context.recorder.invoke("send", **facts)
     try:
         body = {"records": _body(some), "transaction": id}
-        answer = await call(context, http, "POST", f"/topics/{TXN}/records", body)
+        answer = await call(context, http, "POST", f"/topics/{context.topic(TXN)}/records", body)
     except (Refused, Unknown) as error:
         context.recorder.info("send", op, error)
         return False
@@ -207,7 +218,7 @@ async def read(context: Context) -> None:
     next_offset: dict[tuple[str, int, str], int] = {}
     async with connect() as http:
         async for _ in context.rounds(0.05):
-            topic, partition = context.chance.choice(TOPICS), context.chance.randrange(PARTITIONS)
+            topic, partition = context.chance.choice(context.topics), context.chance.randrange(PARTITIONS)
             isolation = context.chance.choice(("read_committed", "read_uncommitted"))
             at = (topic, partition, isolation)
             first = next_offset.get(at, 0)

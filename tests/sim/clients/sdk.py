@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -10,6 +11,7 @@ from typing import Any, Literal
 from redis_ledger import AsyncClient, LedgerError, Message, Record
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.transaction import AsyncTransaction
+from redis_ledger.client.models import Executed
 from redis_ledger.errors import (
     AlreadyAborted,
     AlreadyDelivered,
@@ -17,10 +19,11 @@ from redis_ledger.errors import (
     TransactionAbortOnly,
     TransactionTimedOut,
 )
-from tests.sim.clients.context import INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.context import DENSE, INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
 
 ABORTED = (AlreadyAborted, TransactionTimedOut, TransactionAbortOnly)
 ACK_TIMEOUT_MS = 4_000
+LANES = 6  # transactions that one dense client has under way
 TXN_TIMEOUT_MS = 6_000
 
 
@@ -32,11 +35,13 @@ async def produce(context: Context) -> None:
     values = Values(context.name, context.chance)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(context))
-        producer = client.producer(PLAIN, linger_ms=2)
+        producer = client.producer(context.topic(PLAIN), linger_ms=2)
         stack.push_async_callback(_close, producer)
         async for _ in context.rounds():
             some = values.some(8)
-            op = context.recorder.invoke("send", topic=PLAIN, records=some, writer=values.writer, mode="idempotent")
+            op = context.recorder.invoke(
+                "send", topic=context.topic(PLAIN), records=some, writer=values.writer, mode="idempotent"
+            )
             try:
                 sent = [await producer.send(value, partition=partition) for partition, value in some]  # type: ignore[arg-type]
                 positions = [await each.result() for each in sent]
@@ -56,7 +61,7 @@ async def transact(context: Context) -> None:
             verdict = context.chance.choices(("commit", "abort", "abandon"), (8, 2, 1))[0]
             all_sent = True
             for _ in range(context.chance.randint(1, 3)):
-                all_sent = all_sent and await _send(context, txn, name, TXN, values.some(4))
+                all_sent = all_sent and await _send(context, txn, name, context.topic(TXN), values.some(4))
             await _end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
 
 
@@ -70,13 +75,21 @@ async def schedule(context: Context) -> None:
             if number % 5 == 4:
                 name = f"{context.name}#{number}"
                 txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
-                is_sent = await _send(context, txn, name, LATER, [one], due_ms=due_ms)
+                is_sent = await _send(context, txn, name, context.topic(LATER), [one], due_ms=due_ms)
                 await _end(context, txn, name, "commit" if is_sent else "abort")
                 continue
-            call = {"topic": LATER, "records": [one], "writer": values.writer, "mode": "idempotent", "due_ms": due_ms}
+            call = {
+                "topic": context.topic(LATER),
+                "records": [one],
+                "writer": values.writer,
+                "mode": "idempotent",
+                "due_ms": due_ms,
+            }
             op = context.recorder.invoke("send", **call)
             try:
-                placed = await client.scheduled.schedule(LATER, one[1], partition=int(one[0]), deliver_at=due_ms)
+                placed = await client.scheduled.schedule(
+                    context.topic(LATER), one[1], partition=int(one[0]), deliver_at=due_ms
+                )
             except LedgerError as error:
                 context.recorder.info("send", op, error)
                 continue
@@ -87,9 +100,9 @@ async def schedule(context: Context) -> None:
 
 
 async def _cancel(context: Context, client: AsyncClient, id: str, value: str) -> None:
-    op = context.recorder.invoke("cancel", topic=LATER, value=value, scheduled=id)
+    op = context.recorder.invoke("cancel", topic=context.topic(LATER), value=value, scheduled=id)
     try:
-        await client.scheduled.cancel(LATER, id)
+        await client.scheduled.cancel(context.topic(LATER), id)
     except AlreadyDelivered:
         context.recorder.ok("cancel", op, outcome="already_delivered")
     except LedgerError as error:
@@ -103,15 +116,15 @@ async def _cancel(context: Context, client: AsyncClient, id: str, value: str) ->
 
 async def shared(context: Context) -> None:
     """Acknowledges most messages, returns some, forgets some."""
-    await _consume(context, TXN, "shared", "shared", prefetch=0)
+    await _consume(context, context.topic(TXN), "shared", "shared", prefetch=0)
 
 
 async def watch(context: Context) -> None:
-    await _consume(context, LATER, "watch", "shared", prefetch=0)
+    await _consume(context, context.topic(LATER), "watch", "shared", prefetch=0)
 
 
 async def exclusive(context: Context) -> None:
-    await _consume(context, PLAIN, "exclusive", "exclusive", prefetch=context.chance.choice((0, 0, 50)))
+    await _consume(context, context.topic(PLAIN), "exclusive", "exclusive", prefetch=context.chance.choice((0, 0, 50)))
 
 
 async def _consume(
@@ -131,8 +144,8 @@ async def _consume(
             if choice < 0.1:
                 await _nack(consumer, messages)
             elif sharing == "exclusive" and choice < 0.7:
-                for partition in {each.partition for each in messages}:
-                    await _ack(context, consumer, [m for m in messages if m.partition == partition], is_cumulative=True)
+                for last in {each.partition: each for each in messages}.values():
+                    await _ack(context, consumer, _up_to(last, messages), is_cumulative=True)
             else:
                 await _ack(context, consumer, messages)
 
@@ -151,6 +164,12 @@ async def _receive(context: Context, consumer: AsyncConsumer, sharing: str, pref
         return []
     context.recorder.ok("receive", op, records=[[m.partition, m.offset, m.text()] for m in messages])
     return messages
+
+
+def _up_to(last: Message, messages: Sequence[Message]) -> list[Message]:
+    """What a cumulative acknowledgement of `last` covers.  A message that was returned may come after newer ones."""
+    covered = [each for each in messages if each.partition == last.partition and each.offset <= last.offset]
+    return sorted(covered, key=lambda each: each.offset)
 
 
 async def _ack(
@@ -190,7 +209,9 @@ async def step(context: Context) -> None:
 async def _pipeline(context: Context, pipeline: str) -> None:
     values = Values(context.name, context.chance)
     async with connect(context) as client:
-        consumer = client.consumer(INPUT, pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS)
+        consumer = client.consumer(
+            context.topic(INPUT), pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS
+        )
         async for number in context.rounds(0.05):
             messages = await _receive(context, consumer, "shared", 0)
             if not messages:
@@ -211,14 +232,16 @@ async def _execute(
     outputs: list[Any], sources: list[str],
 ) -> bool:  # fmt: skip
     ack, send, end = _record_step(context, consumer, name, messages, outputs, sources, "commit")
-    records = {PIPELINES["execute"]: [Record(value, partition=partition) for partition, value in outputs]}
+    records = {
+        context.topic(PIPELINES["execute"]): [Record(value, partition=partition) for partition, value in outputs]
+    }
     try:
-        await client.execute(acks=[(consumer, messages)], records=records, timeout_ms=TXN_TIMEOUT_MS)
+        done = await client.execute(acks=[(consumer, messages)], records=records, timeout_ms=TXN_TIMEOUT_MS)
     except LedgerError as error:
         for op, id in (("send", send), ("ack", ack), ("end", end)):
             context.recorder.info(op, id, error)
         return False
-    context.recorder.ok("send", send)
+    context.recorder.ok("send", send, positions=_placed(done, outputs))
     context.recorder.ok("ack", ack)
     context.recorder.ok("end", end, outcome="committed")
     return True
@@ -230,9 +253,14 @@ def _record_step(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Returns the ids of ack, send, and of the end if there is a verdict."""
     pipeline = consumer.subscription
-    call = {"topic": INPUT, "subscription": pipeline, "consumer": consumer.name, "txn": name}
+    call = {"topic": context.topic(INPUT), "subscription": pipeline, "consumer": consumer.name, "txn": name}
     ack = context.recorder.invoke("ack", ids=[[m.partition, m.offset] for m in messages], **call)
-    facts = {"topic": PIPELINES[pipeline], "writer": context.name, "mode": "idempotent", "pipeline": pipeline}
+    facts = {
+        "topic": context.topic(PIPELINES[pipeline]),
+        "writer": context.name,
+        "mode": "idempotent",
+        "pipeline": pipeline,
+    }
     send = context.recorder.invoke("send", records=outputs, sources=sources, txn=name, **facts)
     end = context.recorder.invoke("end", txn=name, verdict=verdict) if verdict else 0
     return ack, send, end
@@ -245,7 +273,9 @@ async def _step(
     txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
     ack, send, _ = _record_step(context, consumer, name, messages, outputs, sources)
     try:
-        sent = [await txn.send(PIPELINES["step"], value, partition=partition) for partition, value in outputs]
+        sent = [
+            await txn.send(context.topic(PIPELINES["step"]), value, partition=partition) for partition, value in outputs
+        ]
         for each in sent:
             await each.result()
         await txn.ack(consumer, messages)
@@ -268,6 +298,41 @@ async def _redeliver(consumer: AsyncConsumer) -> None:
 
 
 # -- transactions ------------------------------------------------------------------------------------------------------
+
+
+async def dense(context: Context) -> None:
+    """As many small transactions as the brokers take; most of them in one request."""
+    async with connect(context) as client:
+        lanes = [asyncio.create_task(_dense(context, client, lane)) for lane in range(LANES)]
+        try:
+            await asyncio.gather(*lanes)
+        finally:
+            for lane in lanes:
+                lane.cancel()
+
+
+async def _dense(context: Context, client: AsyncClient, lane: int) -> None:
+    values = Values(f"{context.name}.{lane}", context.chance)
+    async for number in context.rounds(0.0):
+        name, some = f"{values.writer}#{number}", values.some(3)
+        if context.chance.random() < 0.1:
+            txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+            is_sent = await _send(context, txn, name, context.topic(DENSE), some)
+            await _end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
+            continue
+        # Each transaction is a writer: one whose answer was lost may take effect after the next one.
+        call = {"topic": context.topic(DENSE), "records": some, "writer": name, "mode": "idempotent", "txn": name}
+        send = context.recorder.invoke("send", **call)
+        end = context.recorder.invoke("end", txn=name, verdict="commit")
+        records = {context.topic(DENSE): [Record(value, partition=int(partition)) for partition, value in some]}
+        try:
+            done = await client.execute(records=records, timeout_ms=TXN_TIMEOUT_MS)
+        except LedgerError as error:
+            context.recorder.info("send", send, error)
+            context.recorder.info("end", end, error)
+            continue
+        context.recorder.ok("send", send, positions=_placed(done, some))
+        context.recorder.ok("end", end, outcome="committed")
 
 
 async def _send(context: Context, txn: AsyncTransaction, name: str, topic: str, some: list[Any], **facts: Any) -> bool:
@@ -306,6 +371,16 @@ def _positions(positions: Sequence[Any], some: Sequence[Any]) -> list[list[Any]]
     """Where records are in the log: without those that wait, and without those whose offset the broker forgot."""
     found = zip(positions, some, strict=True)
     return [[position.partition, position.offset, value] for position, (_, value) in found if position.offset >= 0]
+
+
+def _placed(done: Executed, some: Sequence[Any]) -> list[list[Any]]:
+    """The records of each result are those of its partition, in order."""
+    found: list[list[Any]] = []
+    for result in done.results:
+        values = [value for partition, value in some if partition == result.partition]
+        if result.base_offset >= 0 and result.records == len(values):
+            found += [[result.partition, result.base_offset + n, value] for n, value in enumerate(values)]
+    return found
 
 
 async def _close(producer: Any) -> None:

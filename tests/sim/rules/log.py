@@ -126,6 +126,14 @@ def reader_passed_over(history: History) -> Found:
                 break
 
 
+@rule
+def log_changed_later(history: History) -> Found:
+    """The log of a chapter is at the end of a long run what it was at the end of the chapter."""
+    for note in history.notes("survey"):
+        if note["before"] != note["after"]:
+            yield f"the records of {note['topic']}-{note['partition']} changed after its clients had stopped", [note]
+
+
 def is_before(first: Operation, second: Operation) -> bool:
     return first.ended_at < NEVER and first.ended_at < second.invoked_at
 
@@ -142,4 +150,5 @@ RULES = (
     read_changed,
     offset_went_back,
     reader_passed_over,
+    log_changed_later,
 )
