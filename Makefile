@@ -10,7 +10,7 @@ RUN    := $(BIN)/python
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-spark serve test quick mutants check format generate bench site build lock clean
+.PHONY: help setup demo demo-spark serve test quick mutants sim soak check format generate bench site lock clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -39,6 +39,12 @@ quick: setup ## runs tidy, unit, Lua and property tests (about a minute)
 mutants: setup ## plants bugs one at a time; named tests must catch each of them (minutes)
 	@$(RUN) scripts/check.py mutants
 
+sim: setup ## runs the simulation: planted bugs, then random seeds with failures (5 minutes)
+	@$(RUN) scripts/check.py sim
+
+soak: setup ## runs the simulation until 100 000 transactions and 200 kills on each topology (hours)
+	@$(RUN) scripts/check.py soak
+
 check: setup ## checks format, lint, types, layers and tidy rules
 	@$(RUN) scripts/check.py check
 
@@ -57,9 +63,6 @@ bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes
 
 site: setup ## builds the documentation site in build/site/ and checks its links
 	@$(RUN) scripts/check.py site
-
-build: setup ## builds the wheel and the sdist in dist/
-	@$(RUN) -m build --no-isolation
 
 lock: setup ## resolves requirements/*.lock from pyproject.toml (needs uv)
 	@$(RUN) scripts/lock.py

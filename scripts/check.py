@@ -107,7 +107,8 @@ CHECKS = {
         "100 000 records under 200 kills of brokers and Redis (15 minutes)", pytest("crash", "-m", "slow")
     ),
     "sim-quick": Definition(
-        "the simulation: its rules, three fixed seeds and a random one (90 seconds)", pytest("sim", "-m", "not slow")
+        "the simulation: three fixed seeds, which include a failover of Redis, and a random one (2 minutes)",
+        pytest("sim/test_seeds.py"),
     ),
     "sim": Definition(
         "the simulation finds planted bugs, then runs random seeds (5 minutes)",
@@ -115,7 +116,8 @@ CHECKS = {
         pytest("sim", "-m", "slow"),
     ),
     "soak": Definition(
-        "the simulation with random seeds (an hour)", simulation("--minutes", "60", "--seconds", "60", "--retention")
+        "the simulation: 100 000 transactions and 200 kills on each topology of Redis (three hours)",
+        simulation("--topology", "each", "--transactions", "100000", "--kills", "200"),
     ),
     "mutants": Definition(
         "named tests catch bugs that are planted one at a time (5 minutes)",
@@ -151,6 +153,7 @@ TOOLS = {
     "fuzz": Definition(
         "sends mutated requests to the Kafka and REST ports for ten minutes", script("fuzz", "--seconds", "600")
     ),
+    "build": Definition("builds the wheel and the sdist in dist/", [sys.executable, "-m", "build", "--no-isolation"]),
     "sbom": Definition("writes dist/sbom.cdx.json, the bill of materials (CycloneDX)", script("sbom")),
     "bench": Definition("measures everything but the following (10 minutes)", benchmark("bench")),
     "bench-kafka": Definition("compares with Apache Kafka (JDK, Maven; 40 minutes)", benchmark("bench.kafka_peer")),
@@ -180,6 +183,7 @@ PLANS = {
         "integration",
         "spec",
         "crash",
+        "sim-quick",
         "attack",
         "spark-quick",
     ],
@@ -190,8 +194,7 @@ ASIDE, BESIDE = "compat-quick", ("format-check", "lint", "types", "layers", "tid
 
 # Steps that `make test` leaves out: they take too long, or need what a CI machine may not have.
 NOT_IN_TEST = (
-    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "mutants", "spark", "sim-quick", "sim",
-    "soak",
+    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "mutants", "spark", "sim", "soak",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@
     python -m tests.sim --minutes 5            random seeds for five minutes; the first is --seed, if it is given
     python -m tests.sim --topology sentinel --durability replicas      else the seed chooses them
     python -m tests.sim --transactions 100000 --kills 200              a long run, until both numbers are reached
+    python -m tests.sim --topology each --transactions 100000 --kills 200      a long run in each world of WORLDS
     python -m tests.sim --check history.jsonl  runs the rules over a history that was recorded
 
 The folder of a run with findings is kept: history.jsonl, the logs of brokers and Redis, and Redis's data.
@@ -46,6 +47,13 @@ class World(NamedTuple):
 
 
 ANY = World()
+EACH = "each"
+WORLDS = (
+    World("single", "process"),
+    World("cluster", "process"),
+    World("sentinel", "replicas"),
+    World("cluster-replicas", "replicas"),
+)
 
 
 def simulate(
@@ -89,11 +97,15 @@ def run_seeds(asked: argparse.Namespace, folder: Path, world: World) -> int:
 
 def run_long(asked: argparse.Namespace, folder: Path, world: World) -> int:
     """Returns the number of findings."""
-    seed = secrets.randbelow(SEEDS) if asked.seed is None else asked.seed
-    seconds, goal = asked.seconds or LONG_SECONDS, Goal(asked.transactions, asked.kills)
-    run = LongRun(seed, seconds, *world, goal, folder)
-    asyncio.run(run.go())
-    return len(run.findings)
+    seconds, goal, found = asked.seconds or LONG_SECONDS, Goal(asked.transactions, asked.kills), 0
+    for number, each in enumerate(WORLDS if world.topology == EACH else [world]):
+        seed = secrets.randbelow(SEEDS) if asked.seed is None else asked.seed
+        place = folder / str(number)
+        place.mkdir()
+        run = LongRun(seed, seconds, *each, goal, place)
+        asyncio.run(run.go())
+        found += len(run.findings)
+    return found
 
 
 def main() -> int:
@@ -101,7 +113,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--seconds", type=float, help="how long faults happen in each run, or chapter of a long run")
     parser.add_argument("--minutes", type=float, default=0.0)
-    parser.add_argument("--topology", choices=TOPOLOGIES, default="", help="of Redis")
+    parser.add_argument("--topology", choices=[*TOPOLOGIES, EACH], default="", help="of Redis")
     parser.add_argument("--durability", choices=DURABILITIES, default="")
     parser.add_argument("--transactions", type=int, default=0, help="a long run, until so many are over")
     parser.add_argument("--kills", type=int, default=0, help="a long run, until there were so many")
@@ -112,6 +124,8 @@ def main() -> int:
     world = World(asked.topology, asked.durability)
     if world.durability == "replicas" and world.topology not in SHARDS:
         parser.error("--durability replicas needs --topology sentinel or cluster-replicas")
+    if world.topology == EACH and not (asked.transactions or asked.kills):
+        parser.error(f"--topology {EACH} needs --transactions or --kills")
     if asked.check:
         history = History.load(asked.check)
         lines = explain(check(history), history)

@@ -54,8 +54,7 @@ class Chapter:
         self.left_out = workers.left_out
         try:
             await self.observer.create(workers.pipelines)
-            facts = {"seed": self.plan.seed, "may_lose": self.plan.may_lose}
-            self._recorder.note("begin", wall_ms=time.time() * 1000, **facts)
+            self._begin()
             workers.start()
             await self._cause_faults(workers)
             self._recorder.note("mark", name="faults_over", actors=workers.names)
@@ -75,6 +74,10 @@ class Chapter:
             for report in self._reports.read():
                 self._recorder.note("loss", **report)
 
+    def _begin(self) -> None:
+        facts = {"seed": self.plan.seed, "may_lose": self.plan.may_lose, "shards": self.plan.shards}
+        self._recorder.note("begin", wall_ms=time.time() * 1000, **facts)
+
     @property
     def topics(self) -> list[str]:
         return self._context.topics
@@ -82,7 +85,7 @@ class Chapter:
     async def survey(self, before: Sequence[Mapping[tuple[str, int], str]]) -> None:
         """Compares the logs with their digests; then retention removes the last ones, and the others are deleted."""
         try:
-            self._recorder.note("begin", wall_ms=time.time() * 1000, seed=self.plan.seed, may_lose=self.plan.may_lose)
+            self._begin()
             for (topic, partition), known in (pair for each in before for pair in each.items()):
                 found = await self.observer.digest(topic, partition)
                 self._recorder.note("survey", topic=topic, partition=partition, before=known, after=found)

@@ -11,12 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tests.sim.history import History
-from tests.sim.rules import delivery, log, progress, scheduled, transactions
+from tests.sim.rules import delivery, log, losses, progress, scheduled, transactions
 from tests.sim.rules.finding import Finding, Rule
 
-RULES: Sequence[Rule] = (*log.RULES, *transactions.RULES, *delivery.RULES, *scheduled.RULES, *progress.RULES)
+RULES: Sequence[Rule] = (
+    *log.RULES, *transactions.RULES, *delivery.RULES, *scheduled.RULES, *losses.RULES, *progress.RULES,
+)  # fmt: skip
 SHOWN_MAX = 3  # findings of one rule
 EVENT_CHARS_MAX = 300
+NEAR_MAX = 10  # faults, promotions and losses near a finding
 
 
 def check(history: History) -> list[Finding]:
@@ -35,7 +38,7 @@ def explain(findings: Iterable[Finding], history: History) -> list[str]:
         events = sorted({json.dumps(event): event for event in finding.events}.values(), key=lambda e: e["at"])
         lines += [f"    {event['at']:.3f} {_facts(event)}" for event in events]
         if events:
-            lines += [f"    fault: {fault}" for fault in _faults_near(history, events[0]["at"], events[-1]["at"])]
+            lines += [f"    {fault}" for fault in _faults_near(history, events[0]["at"], events[-1]["at"])]
     lines += [f"{rule}: {count - SHOWN_MAX} more" for rule, count in shown.items() if count > SHOWN_MAX]
     return lines
 
@@ -47,5 +50,16 @@ def _facts(event: dict[str, object]) -> str:
 
 
 def _faults_near(history: History, first: float, last: float, before_s: float = 3.0) -> list[str]:
-    near = [event for event in history.notes("fault") if first - before_s <= event["at"] <= last]
-    return [f"{event['at']:.3f} {event['fault']} {event['target']} {event['phase']}" for event in near[:8]]
+    """Faults, promotions and reported losses."""
+    near = [
+        event for op in ("fault", "promotion", "loss") for event in history.notes(op)
+        if first - before_s <= event["at"] <= last
+    ]  # fmt: skip
+    return [f"{event['at']:.3f} {_near(event)}" for event in sorted(near, key=lambda event: event["at"])[:NEAR_MAX]]
+
+
+def _near(event: dict[str, object]) -> str:
+    if event["op"] == "fault":
+        return f"fault: {event['fault']} {event['target']} {event['phase']}"
+    hidden = ("at", "actor", "kind", "op", "id")
+    return f"{event['op']}: {' '.join(f'{name}={value}' for name, value in event.items() if name not in hidden)}"

@@ -31,6 +31,9 @@ from typing import Any, NamedTuple
 
 from tests.sim.recorder import Event
 
+# A promoted replica may lack what was acknowledged so long before the promotion was seen, or so long after it by the
+# old primary, which is still alive.
+LAG_S_MAX, OVERLAP_S_MAX = 15.0, 5.0
 FINAL = "final"  # the reader that reads every partition after all clients have stopped
 NEVER = float("inf")
 
@@ -224,6 +227,36 @@ class History:
         if write.txn is not None:
             return self.txns[write.txn].outcome == "committed"
         return write.operation.is_ok
+
+    # -- losses --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _beginning(self) -> Event:
+        return next(iter(self.notes("begin")), {})
+
+    @property
+    def is_one_cut(self) -> bool:
+        """All data is on one server: a promotion keeps everything up to some moment, and nothing after it."""
+        return bool(self._beginning.get("shards", 1) == 1)
+
+    @property
+    def loses(self) -> bool:
+        """A promoted replica may lack acknowledged writes."""
+        return bool(self._beginning.get("may_lose", False))
+
+    @cached_property
+    def _promotions(self) -> list[float]:
+        return [note["at"] for note in self.notes("promotion")] if self.loses else []
+
+    def may_be_lost(self, at: float) -> bool:
+        """Whether a promotion may have taken back what was acknowledged at this time."""
+        return any(promoted - LAG_S_MAX <= at <= promoted + OVERLAP_S_MAX for promoted in self._promotions)
+
+    def acknowledged_at(self, write: Write) -> float:
+        """When a client got the acknowledgement of the record; NEVER without one."""
+        if write.txn is not None:
+            return self.txns[write.txn].committed_at
+        return write.operation.ended_at if write.operation.is_ok else NEVER
 
     # -- time ----------------------------------------------------------------------------------------------------------
 

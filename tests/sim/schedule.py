@@ -110,6 +110,11 @@ class Schedule(NamedTuple):
         return self.topology in SHARDS
 
     @property
+    def shards(self) -> int:
+        """Servers that each have a part of the data."""
+        return 3 if self.topology.startswith("cluster") else 1
+
+    @property
     def may_lose(self) -> bool:
         """A promoted replica may lack acknowledged writes."""
         return self.has_replicas and self.durability != "replicas"

@@ -76,9 +76,14 @@ class SentinelNodes(Shards):
         return ""
 
     async def attach(self, shard: str, name: str) -> None:
-        primary = await self.primary(shard)
-        if primary and primary != name:
-            await asked(self.servers[name], "REPLICAOF", "127.0.0.1", self.ports[primary])
+        async def is_attached() -> bool:
+            primary = await self.primary(shard)
+            if primary in ("", name):
+                return primary == name
+            reply = await asked(self.servers[name], "REPLICAOF", "127.0.0.1", self.ports[primary])
+            return isinstance(reply, bytes) and reply.startswith(b"OK")  # an error while it loads its data
+
+        await eventually(is_attached, f"{name} did not become a replica")
 
     async def fail_over(self, shard: str, how: str = "") -> None:
         async def is_begun() -> bool:

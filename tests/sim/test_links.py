@@ -1,4 +1,4 @@
-"""The faults of a link: requests and replies that break off, vanish, wait, or are late."""
+"""The faults of a link: requests and replies that break off, vanish, wait, or are late; and links that share a port."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.sim.node_proxy import PING, NodeProxy
 from tests.support.proxy import Proxy, proxy
 from tests.support.tcp_server import small_server
 
@@ -66,3 +67,35 @@ async def test_a_slow_link_delays_both_directions(link):
     began = loop.time()
     assert await answer(link, b"abcdef") == b"abcdef"
     assert loop.time() - began >= 0.1
+
+
+@pytest.fixture
+async def node():
+    async with small_server(echo) as port:
+        relay = NodeProxy("127.0.0.1", port)
+        await relay.listen(None)
+        yield relay
+        await relay.close()
+
+
+BROKER, SENTINEL = PING + PING, b"*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$12\r\nsentinel-1-c\r\n"
+
+
+async def test_a_fault_of_one_kind_of_clients_leaves_the_others_alone(node):
+    await node.brokers.refuse()
+    assert [await answer(node, each) for each in (BROKER, PING, SENTINEL)] == [b"", PING, SENTINEL]
+    await node.brokers.accept_again()
+    node.replicas.muted = 1 << 30
+    assert await answer(node, BROKER) == BROKER
+    assert await answer(node, PING, within_s=0.2) == b""
+    assert await answer(node, SENTINEL) == SENTINEL
+
+
+async def test_a_held_replication_link_that_is_cut_delivers_nothing_of_what_it_held(node):
+    node.replicas.hold()
+    waiting = asyncio.create_task(answer(node, PING))
+    await asyncio.sleep(0.05)  # until it is held
+    node.replicas.cut()
+    node.replicas.release()
+    assert await waiting == b""
+    assert await answer(node, PING) == PING

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim import stories
+from tests.sim import loss_stories, stories
 from tests.sim.checker import RULES, check, explain
 from tests.sim.story import Story
 
@@ -14,7 +14,15 @@ Write = Callable[[Story], None]
 
 # Rule → histories that break it, and histories that keep every rule.
 CASES: dict[str, tuple[list[Write], list[Write]]] = {
-    "acknowledged_record_lost": ([stories.lost, stories.lost_with_its_commit], [stories.not_acknowledged]),
+    "acknowledged_record_lost": (
+        [
+            stories.lost,
+            stories.lost_with_its_commit,
+            loss_stories.lost_long_before_the_promotion,
+            loss_stories.lost_although_replicas_confirmed,
+        ],
+        [stories.not_acknowledged, loss_stories.lost_and_reported],
+    ),
     "record_doubled": ([stories.doubled], [stories.doubled_by_a_plain_producer]),
     "record_from_nowhere": ([stories.from_nowhere, stories.in_another_partition], [stories.two_writers]),
     "out_of_order": ([stories.out_of_order], [stories.two_writers]),
@@ -22,7 +30,10 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "offset_went_back": ([stories.stable_offset_back], [stories.concurrent_reads]),
     "reader_passed_over": ([stories.passed_over], [stories.answered_where_it_is]),
     "log_changed_later": ([stories.changed_later], [stories.unchanged]),
-    "transaction_torn": ([stories.torn], [stories.whole_after_an_unknown_commit]),
+    "transaction_torn": (
+        [stories.torn, loss_stories.torn_on_one_server],
+        [stories.whole_after_an_unknown_commit, loss_stories.torn_on_several_servers],
+    ),
     "aborted_record_visible": (
         [stories.aborted_and_read, stories.abandoned_and_read],
         [stories.aborted_and_read_uncommitted],
@@ -33,7 +44,7 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "processed_not_once": ([stories.processed_twice, stories.not_processed], [stories.processed_once]),
     "redelivered_after_ack": (
         [stories.redelivered, stories.redelivered_after_a_committed_ack],
-        [stories.redelivered_after_an_unknown_ack],
+        [stories.redelivered_after_an_unknown_ack, loss_stories.redelivered_after_a_promotion],
     ),
     "delivered_twice_at_once": ([stories.delivered_twice_at_once], [stories.delivered_again_in_order]),
     "never_delivered": ([stories.not_delivered], [stories.delivered_again_in_order]),
@@ -44,6 +55,15 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "cancellation_contradicted": (
         [stories.cancelled_and_there, stories.delivered_and_not_there],
         [stories.scheduled_and_cancelled],
+    ),
+    "loss_not_reported": (
+        [loss_stories.lost_and_not_reported, loss_stories.lost_beside_what_was_reported],
+        [loss_stories.lost_and_reported, loss_stories.lost_with_its_coordinator],
+    ),
+    "report_contradicted": ([loss_stories.reported_and_there], [loss_stories.lost_and_reported]),
+    "lost_without_promotion": (
+        [loss_stories.reported_without_a_promotion, loss_stories.reported_although_replicas_confirmed],
+        [loss_stories.lost_and_reported],
     ),
     "stuck": ([stories.idle_after_the_faults], [stories.slow_on_a_starved_machine]),
     "left_over": ([stories.never_drained], [stories.drained]),
@@ -81,4 +101,4 @@ def test_a_finding_is_explained_with_its_events_and_the_faults_before_them():
     assert lines[0] == "acknowledged_record_lost: a-1 in t-0 was acknowledged and is not in the log"
     assert "w invoke send #1" in lines[1]
     assert "w ok send #1" in lines[2]
-    assert lines[3] == "    fault: 2.000 kill redis begin"
+    assert lines[3] == "    2.000 fault: kill redis begin"

@@ -8,7 +8,7 @@ from itertools import chain
 from scripts import check
 from tests.tidy.tree import ROOT, files, is_generated, shown
 
-TARGETS_MAX = 16
+TARGETS_MAX = 17
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z][a-z-]*):.*## ", MAKEFILE, re.M)
 STEPS = check.DEFINITIONS.keys() | check.LUA.keys() | check.PLANS.keys()

@@ -29,14 +29,15 @@ def _acknowledged(history: History) -> dict[Place, tuple[float, Operation]]:
 
 @rule
 def redelivered_after_ack(history: History) -> Found:
-    """A receive that begins after an acknowledgement was confirmed does not return that message."""
+    """A receive that begins after an acknowledgement was confirmed does not return that message, unless a promotion may
+    have taken the acknowledgement back."""
     acknowledged = _acknowledged(history)
     for receive in history.of("receive"):
         if not receive.is_ok or receive.get("prefetched"):
             continue  # the time of a prefetching consumer's request is unknown
         for partition, offset, value in receive.get("records"):
             since, ack = acknowledged.get((receive.get("subscription"), partition, offset), (NEVER, None))
-            if ack is not None and since < receive.invoked_at:
+            if ack is not None and since < receive.invoked_at and not history.may_be_lost(since):
                 yield (
                     f"{value} at {partition}:{offset} was delivered after its acknowledgement",
                     ack.events + receive.events,
@@ -117,7 +118,7 @@ def group_offset_lost(history: History) -> Found:
             if not commit.is_ok:
                 unknown[at].append(commit)
     for at, (offset, commit) in confirmed.items():
-        if at not in last or last[at] >= offset:
+        if at not in last or last[at] >= offset or history.may_be_lost(commit.ended_at):
             continue
         late = [
             each for each in unknown[at]

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tests.sim.history import NEVER, History, Operation, Sighting
+from tests.sim.history import NEVER, History, Operation, Sighting, Write
 from tests.sim.recorder import Event
 from tests.sim.rules.finding import rule
 
 Found = Iterator[tuple[str, Sequence[Event]]]
 
 
+def lost(history: History) -> Iterator[Write]:
+    """Acknowledged records that are not in the final log."""
+    for write in history.writes.values() if history.has_final_log else ():
+        if write.due_ms is None and history.is_acknowledged(write) and write.value not in history.visible:
+            yield write
+
+
 @rule
 def acknowledged_record_lost(history: History) -> Found:
-    """A record whose send or commit was acknowledged is in the log at the end.  Scheduled ones: rules/scheduled.py."""
-    if not history.has_final_log:
-        return
-    for write in history.writes.values():
-        if write.due_ms is None and history.is_acknowledged(write) and write.value not in history.visible:
+    """A record whose send or commit was acknowledged is in the log at the end.  Scheduled ones: rules/scheduled.py.
+    Ones that a promotion may have taken back: rules/losses.py."""
+    for write in lost(history):
+        if not history.may_be_lost(history.acknowledged_at(write)):
             events = write.operation.events
             if write.txn is not None:
                 events = events + history.txns[write.txn].events
@@ -27,9 +33,12 @@ def acknowledged_record_lost(history: History) -> Found:
 
 @rule
 def record_doubled(history: History) -> Found:
-    """A record of an idempotent or transactional producer is in the log once."""
+    """A record of an idempotent or transactional producer is in the log once.  Exception: its Idempotency-Key was on
+    another server than the record, and a promotion took it back."""
     for value, seen in history.visible.items():
         write = history.writes.get(value)
+        if write is not None and not history.is_one_cut and history.may_be_lost(write.operation.ended_at):
+            continue
         if len(seen) > 1 and (write is None or write.is_idempotent):
             places = ", ".join(f"{each.topic}-{each.partition}:{each.offset}" for each in seen)
             yield f"{value} is in the log {len(seen)} times: {places}", [] if write is None else write.operation.events

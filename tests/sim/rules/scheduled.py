@@ -13,8 +13,9 @@ ROUNDING_MS = 1.0
 
 
 def _cancelled(history: History, outcome: str) -> dict[str, Sequence[Event]]:
-    """Value → the events of its cancellation with this answer."""
-    return {each.get("value"): each.events for each in history.of("cancel") if each.get("outcome") == outcome}
+    """Value → the events of its cancellation with this answer, which no promotion took back."""
+    answered = [each for each in history.of("cancel") if each.get("outcome") == outcome]
+    return {each.get("value"): each.events for each in answered if not history.may_be_lost(each.ended_at)}
 
 
 @rule
@@ -42,6 +43,8 @@ def scheduled_lost(history: History) -> Found:
         return
     for write in history.writes.values():
         is_over = write.due_ms is not None and history.is_acknowledged(write)
+        if history.may_be_lost(history.acknowledged_at(write)):
+            continue
         if is_over and write.value not in tried and write.value not in history.visible:
             yield f"{write.value}, due at {write.due_ms}, is not in the log", write.operation.events
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tests.sim.history import NEVER, History
+from tests.sim.history import NEVER, History, Write
 from tests.sim.recorder import Event
 from tests.sim.rules.finding import rule
 
@@ -14,8 +14,11 @@ Found = Iterator[tuple[str, Sequence[Event]]]
 
 @rule
 def transaction_torn(history: History) -> Found:
-    """The records of a transaction are all in the log, or none of them.  Scheduled ones may have been cancelled."""
+    """The records of a transaction are all in the log, or none of them.  Scheduled ones may have been cancelled, and
+    of several servers one may have lost its part."""
     for txn in history.txns.values():
+        if not history.is_one_cut and any(history.may_be_lost(end.ended_at) for end in txn.ends):
+            continue
         values = [v for send in txn.sends if send.get("due_ms") is None for _, v in send.get("records")]
         there = [value for value in values if value in history.visible]
         if there and len(there) < len(values):
@@ -53,7 +56,7 @@ def commit_contradicted(history: History) -> Found:
     """Clients that end one transaction never get different answers."""
     for txn in history.txns.values():
         outcomes = {end.get("outcome") for end in txn.ends if end.finish and end.finish["kind"] in ("ok", "fail")}
-        if {"committed", "aborted"} <= outcomes:
+        if {"committed", "aborted"} <= outcomes and not history.may_be_lost(txn.committed_at):
             yield f"{txn.name} was answered committed and aborted", txn.events
 
 
@@ -87,28 +90,39 @@ def fenced_producer_wrote(history: History) -> Found:
 
 @rule
 def processed_not_once(history: History) -> Found:
-    """A pipeline that consumes, transforms and produces in transactions makes one output of every input."""
+    """A pipeline that consumes, transforms and produces in transactions makes one output of every input, unless a
+    promotion took back the input, or on one of several servers the output or its acknowledgement."""
     inputs: dict[str, str] = {}  # pipeline → topic of its inputs
     for note in history.notes("pipeline"):
         inputs[note["pipeline"]] = note["input"]
-    outputs: dict[str, Counter[str]] = defaultdict(Counter)
-    for value, seen in history.visible.items():
-        write = history.writes.get(value)
-        if write is not None and write.source is not None:
-            outputs[write.operation.get("pipeline")][write.source] += len(seen)
+    made: dict[tuple[str, str], list[Write]] = defaultdict(list)  # by pipeline and source; also what is not visible
+    for write in history.writes.values():
+        if write.source is not None:
+            made[write.operation.get("pipeline"), write.source].append(write)
     for pipeline, topic in inputs.items():
         there = {seen.value for (name, _), log in history.final.items() if name == topic for seen in log}
-        for source, count in outputs[pipeline].items():
-            if count > 1:
-                ours = [w for w in history.writes.values() if w.source == source and w.value in history.visible]
-                values = [w.value for w in ours if w.operation.get("pipeline") == pipeline]
-                events = [e for v in values for e in history.txns[history.writes[v].txn or ""].events]
-                yield f"{pipeline} made {count} outputs of {source}: {values}", events
-            if source not in there:
-                yield f"{pipeline} made an output of {source}, which is not in {topic}", []
-        for source in sorted(there - outputs[pipeline].keys())[:20]:
-            places = history.visible[source]
-            yield f"{pipeline} made no output of {source} at {places[0].partition}:{places[0].offset}", []
+        for source in sorted(there | {source for name, source in made if name == pipeline}):
+            yield from _processed(history, pipeline, topic, source, made[pipeline, source], is_there=source in there)
+
+
+def _processed(
+    history: History, pipeline: str, topic: str, source: str, outputs: list[Write], *, is_there: bool
+) -> Found:
+    """outputs: all that were sent for the source."""
+    visible = [write for write in outputs if write.value in history.visible]
+    count = sum(len(history.visible[write.value]) for write in visible)
+    ends = [end for write in outputs for end in history.txns[write.txn or ""].ends]
+    is_split = not history.is_one_cut and any(history.may_be_lost(end.ended_at) for end in ends)
+    if count > 1 and not is_split:
+        events = [event for write in visible for event in history.txns[write.txn or ""].events]
+        yield f"{pipeline} made {count} outputs of {source}: {[write.value for write in visible]}", events
+    if count and not is_there:
+        write = history.writes.get(source)
+        if write is None or not history.may_be_lost(write.operation.ended_at):
+            yield f"{pipeline} made an output of {source}, which is not in {topic}", []
+    if is_there and not count and not is_split:
+        place = history.visible[source][0]
+        yield f"{pipeline} made no output of {source} at {place.partition}:{place.offset}", []
 
 
 RULES = (
