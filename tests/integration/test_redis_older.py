@@ -105,6 +105,21 @@ async def test_a_partition_that_lost_all_its_records_is_reported(redis: Server, 
         assert lost(broker) == [("orders", 0, 0, 2)]
 
 
+async def test_offsets_that_only_a_subscription_delivered_are_remembered(redis: Server, prefix: str):
+    async with one(redis.url, prefix, name="b1", **FAST) as delivers:
+        async with one(redis.url, prefix, name="b2", **FAST) as appends:
+            await appends.topics.create("orders", 1)
+            await appends.subscriptions.create("orders", "s", start="earliest")
+            backup = Backup(redis)
+            await appends.records.produce("orders", records("lost-0", "lost-1"))
+        assert len(await delivers.subscriptions.receive("orders", "s", "c")) == 2
+        backup.restore()
+        await holds(lambda: bool(lost(delivers)))
+        assert lost(delivers) == [("orders", 0, 0, 2)]
+        (appended,) = await delivers.records.produce("orders", records("new"))
+        assert appended.base_offset == 2 + GAP + 1
+
+
 async def test_calls_that_waited_for_redis_do_not_overtake_the_comparison(redis: Server, prefix: str):
     async with brokers(redis, prefix, 1) as [broker]:
         await broker.topics.create("orders", 1)

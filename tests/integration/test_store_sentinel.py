@@ -53,6 +53,23 @@ async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_
         await store.close()
 
 
+async def test_a_primary_that_stays_alive_is_left_for_the_one_that_the_sentinel_names(prefix):
+    """SENTINEL FAILOVER promotes a replica while the old primary goes on, for ten seconds."""
+    with redis_server() as first, redis_server() as second:
+        named = [first.port]
+        async with naming(named) as url:
+            store = await Store.open(url, prefix=prefix, retry_ms=5_000)
+            key = f"{prefix}:k".encode()
+            assert await store.call(PUSH, [key], [b"before"]) == 1
+            named[0] = second.port
+            async with asyncio.timeout(5):
+                while not second.ask("EXISTS", key):
+                    await store.call(PUSH, [key], [b"after"], retry=True)
+                    await asyncio.sleep(0.05)
+            assert (await store.node_info())[0].address == f"127.0.0.1:{second.port}"
+            await store.close()
+
+
 async def test_an_unknown_sentinel_primary_is_reported_in_one_sentence(prefix):
     with redis_server() as primary, sentinel(primary) as watcher:
         with pytest.raises(StoreUnavailable, match="does not know 'other'"):

@@ -167,6 +167,8 @@ class Leasing:
         )  # fmt: skip
         if not received.deliveries:
             return [], received
+        # Leasing reads no head of the partition, and the broker that appended or fired the records may be gone.
+        partition.offsets.answered.learn_end(max(d.last for d in received.deliveries) + 1)
         try:
             messages, read = await self._read(partition, name, request.consumer, received, attempt)
         except BaseException:

@@ -68,9 +68,13 @@ class Sending:
     def __init__(self, producer: Producer, topic: str, some: list[list[Any]]) -> None:
         self.positions: list[list[Any]] = []
         self.error: Any = None
-        for partition, value in some:
-            producer.produce(topic, value.encode(), partition=partition, on_delivery=self._delivered)
-        self.left = producer.flush(CALL_S_MAX)
+        self.left = len(some)
+        try:
+            for partition, value in some:
+                producer.produce(topic, value.encode(), partition=partition, on_delivery=self._delivered)
+            self.left = producer.flush(CALL_S_MAX)
+        except KafkaException as error:  # the producer has failed for good
+            self.error = error
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
@@ -84,7 +88,14 @@ class Sending:
 
 
 def conf(context: Context) -> dict[str, Any]:
+    """Without error_cb, a fatal error of an idempotent producer is raised in whatever call comes next."""
+
+    def note(error: Any) -> None:
+        if error.fatal():
+            context.recorder.note("fatal", error=str(error))
+
     return {
+        "error_cb": note,
         "bootstrap.servers": context.kafka, "topic.metadata.refresh.interval.ms": 5_000, "log_level": 0,
         "socket.timeout.ms": 4_000, "reconnect.backoff.max.ms": 1_000,
     }  # fmt: skip
