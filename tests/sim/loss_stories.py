@@ -93,6 +93,24 @@ def redelivered_after_a_promotion(story: Story) -> None:
     story.logged("a-1")
 
 
+def transaction_open_again(story: Story) -> None:
+    _begin(story)
+    story.sent("a-1", "a-2")
+    story.read("a-1", "a-2", stable=2)
+    _promoted(story)
+    story.read(stable=0, end_offset=2)
+    story.logged("a-1", "a-2")
+
+
+def end_went_back(story: Story) -> None:
+    _begin(story)
+    story.sent("a-1", "a-2")
+    story.read("a-1", "a-2", stable=0, end_offset=2)
+    _promoted(story)
+    story.read("a-1", stable=0, end_offset=1)
+    story.logged("a-1", "a-2")
+
+
 def reported_and_there(story: Story) -> None:
     _begin(story)
     story.sent("a-1", "a-2", at=0)

@@ -27,7 +27,10 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "record_from_nowhere": ([stories.from_nowhere, stories.in_another_partition], [stories.two_writers]),
     "out_of_order": ([stories.out_of_order], [stories.two_writers]),
     "read_changed": ([stories.changed, stories.answered_elsewhere], [stories.answered_where_it_is]),
-    "offset_went_back": ([stories.stable_offset_back], [stories.concurrent_reads]),
+    "offset_went_back": (
+        [stories.stable_offset_back, loss_stories.end_went_back],
+        [stories.concurrent_reads, loss_stories.transaction_open_again],
+    ),
     "reader_passed_over": ([stories.passed_over], [stories.answered_where_it_is]),
     "log_changed_later": ([stories.changed_later], [stories.unchanged]),
     "transaction_torn": (

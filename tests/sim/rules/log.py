@@ -99,7 +99,8 @@ def read_changed(history: History) -> Found:
 
 @rule
 def offset_went_back(history: History) -> Found:
-    """Start, stable and end offset of a partition never decrease: not from an answer to a call that began after it."""
+    """Start, stable and end offset of a partition never decrease: not from an answer to a call that began after it.
+    Exception: a promotion brought back transactions that had ended; they hold the stable offset until they end."""
     by_partition: dict[tuple[str, int], list[Operation]] = defaultdict(list)
     for read in history.of("read"):
         if read.is_ok and read.get("end") is not None:
@@ -113,6 +114,8 @@ def offset_went_back(history: History) -> Found:
                     if ended[at].get(name) > highest:
                         highest, holder = ended[at].get(name), ended[at]
                     at += 1
+                if holder is not None and name == "stable" and history.may_be_lost(holder.ended_at):
+                    continue
                 if read.get(name) < highest and holder is not None:
                     yield (
                         f"the {name} offset of {topic}-{partition} was {highest} and then {read.get(name)}",
