@@ -62,6 +62,7 @@ class Cluster(Topology):
         self._refreshing: asyncio.Task[None] | None = None
         self._why = Unreachable("no node answered")
         self._closing: set[asyncio.Task[None]] = set()
+        self._has_leaving = False  # nodes without slots that have calls in flight or waiting
 
     def slot(self, key: bytes) -> int:
         slot = self._slots.get(key)
@@ -215,11 +216,21 @@ class Cluster(Topology):
         else:
             owner.send(call)
 
+    def _look(self) -> None:
+        super()._look()
+        if self._has_leaving and not self.closed:
+            self._reroute()
+            self._retire(set(filter(None, self._owners)))
+
     def _retire(self, owners: set[Node]) -> None:
-        """Closes nodes that own no slots any more, after their calls in flight."""
+        """Closes nodes that own no slots any more, after their calls in flight.  A node that remains would be reported
+        as unfit: the old primary of a failover comes back as a replica."""
+        self._has_leaving = False
         for name, link in tuple(self._nodes.items()):
             busy = link.waiting or (link.conn is not None and link.conn.queue)
-            if link not in owners and not busy:
+            if link not in owners and busy:
+                self._has_leaving = True
+            elif link not in owners:
                 del self._nodes[name]
                 task = self.loop.create_task(link.close())
                 self._closing.add(task)

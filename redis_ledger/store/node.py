@@ -78,6 +78,7 @@ class Node:
         self.barred: LedgerError | None = None  # why writes are refused
         self.barrier: ReplicationBarrier | None = None
         self.is_readable = True
+        self.on_moved: list[Callable[[], None]] = []  # called when the node is found at another address
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
         self._watch = watch
@@ -248,6 +249,7 @@ class Node:
             except BaseException:
                 conn.close()
                 raise
+        has_moved = self.address is not None and address.name != self.address.name
         self.address = address
         self.name = address.name
         self.why = None
@@ -256,6 +258,8 @@ class Node:
         self.barrier = barrier
         self._resume(conn)
         self.ready.set()
+        for call in self.on_moved if has_moved else ():
+            call()
 
     def _resume(self, conn: Connection) -> None:
         self.conn = conn

@@ -1,7 +1,7 @@
 """Sharded pub/sub: a channel belongs to the slot of its name; one connection per node serves all its channels.
 
     SSUBSCRIBE rl:{orders:3}:wake ──▶ owner of the slot     smessage ──▶ on_message of every listener
-    connection lost, or the slot moved away ──▶ on_lost at once; subscribed again ──▶ on_lost once more
+    connection lost, or the slot or the primary moved away ──▶ on_lost at once; subscribed again ──▶ on_lost once more
 
 Messages published between the two are lost, so a listener reads the current state both times.
 Source: Redis 7 sharded pub/sub.
@@ -98,6 +98,7 @@ class _NodeSubscriber:
         self._heard = False
         self._broke = asyncio.Event()
         self._wanted = asyncio.Event()
+        link.on_moved.append(self._leave)
         self._task = asyncio.get_running_loop().create_task(self._listen())
 
     def add(self, channel: _Channel) -> None:
@@ -220,7 +221,13 @@ class _NodeSubscriber:
         for channel in tuple(self.channels.values()):
             self._lose(channel)
 
+    def _leave(self) -> None:
+        """After a failover the old primary may go on, as a replica that passes messages on late or never."""
+        if self._wire is not None:
+            self._wire.close()
+
     async def close(self) -> None:
+        self.link.on_moved.remove(self._leave)
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self.channels.clear()

@@ -70,6 +70,23 @@ async def test_a_primary_that_stays_alive_is_left_for_the_one_that_the_sentinel_
             await store.close()
 
 
+async def test_subscriptions_follow_the_primary(prefix):
+    """The old one stays alive, and would pass messages on late or never."""
+    with redis_server() as first, redis_server() as second:
+        named = [first.port]
+        async with naming(named) as url:
+            store = await Store.open(url, prefix=prefix, retry_ms=5_000)
+            channel, got = f"{prefix}:{{a}}:wake".encode(), list[bytes]()
+            await store.subscribe(channel, got.append, lambda: None)
+            named[0] = second.port
+            async with asyncio.timeout(10):
+                while not got:
+                    second.ask("SPUBLISH", channel, "here")
+                    await asyncio.sleep(0.05)
+            assert got[0] == b"here"
+            await store.close()
+
+
 async def test_an_unknown_sentinel_primary_is_reported_in_one_sentence(prefix):
     with redis_server() as primary, sentinel(primary) as watcher:
         with pytest.raises(StoreUnavailable, match="does not know 'other'"):

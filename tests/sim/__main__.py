@@ -26,7 +26,7 @@ from typing import NamedTuple
 from scripts import left_out
 from tests.sim.checker import check, explain
 from tests.sim.history import History
-from tests.sim.long_run import Goal, LongRun, tally
+from tests.sim.long_run import Goal, LongRun, totals
 from tests.sim.rules.finding import Finding
 from tests.sim.run import Run
 from tests.sim.schedule import DURABILITIES, SHARDS, TOPOLOGIES, schedule
@@ -67,7 +67,7 @@ def simulate(
     history = asyncio.run(run.go())
     findings = check(history)
     done = sum(each.is_ok for each in history.operations)
-    counts = f"{plan.world}, {tally(history)}, {done} of {len(history.operations)} operations ok"
+    counts = f"{plan.world}, {totals(history)}, {done} of {len(history.operations)} operations ok"
     took_s = time.monotonic() - began_s
     print(f"seed {seed}: {counts}, {took_s:.0f} s, {len(findings) or 'no'} findings", flush=True)
     for line in explain(findings, history):

@@ -33,7 +33,7 @@ class Goal(NamedTuple):
     kills: int
 
 
-class Tally(NamedTuple):
+class Totals(NamedTuple):
     """transactions: those whose outcome a client knows.  kills: of brokers and Redis servers, and promotions that were
     asked for.  promotions: of any cause."""
 
@@ -42,8 +42,8 @@ class Tally(NamedTuple):
     promotions: int = 0
     operations: int = 0
 
-    def plus(self, other: Tally) -> Tally:
-        return Tally(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def plus(self, other: Totals) -> Totals:
+        return Totals(*(mine + its for mine, its in zip(self, other, strict=True)))
 
     def reaches(self, goal: Goal) -> bool:
         return self.transactions >= goal.transactions and self.kills >= goal.kills
@@ -52,8 +52,8 @@ class Tally(NamedTuple):
         return f"{self.transactions} transactions, {self.kills} kills, {self.promotions} promotions"
 
 
-def tally(history: History) -> Tally:
-    return Tally(
+def totals(history: History) -> Totals:
+    return Totals(
         sum(txn.outcome in ("committed", "aborted") for txn in history.txns.values()),
         sum(note["fault"] in KILLS and note["phase"] == "begin" for note in history.notes("fault")),
         len(history.notes("promotion")),
@@ -68,19 +68,19 @@ class LongRun:
         self._seed, self._seconds, self._goal, self._folder = seed, seconds, goal, folder
         self._topology, self._durability = topology, durability
         self._digests: list[dict[tuple[str, int], str]] = []
-        self.tally, self.findings = Tally(), list[Finding]()
+        self.totals, self.findings = Totals(), list[Finding]()
 
     async def go(self) -> None:
         first, bad, number = self._plan(0), 0, 0
         began_s = time.monotonic()
         print(f"seed {self._seed}: {first.world}", flush=True)
         async with started(first, self._folder) as (processes, clock):
-            while not self.tally.reaches(self._goal) and bad < BAD_CHAPTERS_MAX:
+            while not self.totals.reaches(self._goal) and bad < BAD_CHAPTERS_MAX:
                 bad += await self._chapter(number, processes, clock)
                 number += 1
             await self._survey(number, processes, clock)
         took_s = time.monotonic() - began_s
-        print(f"seed {self._seed}: {number} chapters, {self.tally}, {took_s:.0f} s, {len(self.findings)} findings")
+        print(f"seed {self._seed}: {number} chapters, {self.totals}, {took_s:.0f} s, {len(self.findings)} findings")
 
     def _plan(self, number: int) -> Schedule:
         return schedule(
@@ -99,7 +99,7 @@ class LongRun:
             raise
         history = chapter.history()
         self._digests.append(digests(history, chapter.topics, PARTITIONS))
-        self.tally = self.tally.plus(tally(history))
+        self.totals = self.totals.plus(totals(history))
         return self._judge(chapter, history, f"chapter {number}, {time.monotonic() - began_s:.0f} s")
 
     async def _survey(self, number: int, processes: Processes, clock: MachineClock) -> None:
@@ -111,7 +111,7 @@ class LongRun:
 
     def _judge(self, chapter: Chapter, history: History, what: str) -> bool:
         found = check(history)
-        print(f"{what}: {self.tally}, {len(found) or 'no'} findings", flush=True)
+        print(f"{what}: {self.totals}, {len(found) or 'no'} findings", flush=True)
         for line in explain(found, history):
             print(f"    {line}", flush=True)
         if found:

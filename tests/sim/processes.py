@@ -74,7 +74,7 @@ class Broker:
         until = time.monotonic() + READY_S_MAX
         while not self._try_start(bug):
             assert time.monotonic() < until, f"{self.name}: {self.log.read_text()[-2_000:]}"
-            time.sleep(RETRY_S)
+            time.sleep(RETRY_S)  # replicas that attach give no sign
 
     def _try_start(self, bug: str) -> bool:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}

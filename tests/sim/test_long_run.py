@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.sim.digest import Digest, digests
-from tests.sim.long_run import Goal, Tally, tally
+from tests.sim.long_run import Goal, Totals, totals
 from tests.sim.story import Story
 
 
@@ -19,13 +19,13 @@ def test_a_tally_counts_what_has_an_outcome_and_what_was_killed():
         story.note("fault", fault=kind, target="x", phase="begin")
         story.note("fault", fault=kind, target="x", phase="end")
     story.note("promotion", shard="shard0", was="r0", now="r1")
-    assert tally(story.history())[:3] == (2, 2, 1)
+    assert totals(story.history())[:3] == (2, 2, 1)
 
 
 def test_a_run_goes_on_until_both_numbers_are_reached():
-    assert not Tally(100, 9).reaches(Goal(100, 10))
-    assert not Tally(99, 10).reaches(Goal(100, 10))
-    assert Tally(60, 5).plus(Tally(40, 5)).reaches(Goal(100, 10))
+    assert not Totals(100, 9).reaches(Goal(100, 10))
+    assert not Totals(99, 10).reaches(Goal(100, 10))
+    assert Totals(60, 5).plus(Totals(40, 5)).reaches(Goal(100, 10))
 
 
 def test_a_digest_depends_on_offsets_and_values_of_the_final_log():

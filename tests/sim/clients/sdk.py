@@ -317,7 +317,7 @@ async def _dense(context: Context, client: AsyncClient, lane: int) -> None:
         name, some = f"{values.writer}#{number}", values.some(3)
         if context.chance.random() < 0.1:
             txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
-            is_sent = await _send(context, txn, name, context.topic(DENSE), some)
+            is_sent = await _send(context, txn, name, context.topic(DENSE), some, writer=name)
             await _end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
             continue
         # Each transaction is a writer: one whose answer was lost may take effect after the next one.
