@@ -15,11 +15,16 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 if (redis.call("HGET", KEYS[2], "head") or "") ~= ARGV[2] then return { STALE } end
 
 local deleted = tonumber(ARGV[6])
-if ARGV[5] == "1" then
-  redis.call("UNLINK", KEYS[2])
-elseif deleted > 0 then
-  redis.call("HDEL", KEYS[2], unpack(ARGV, 7, 6 + deleted))
-end
-for i = 7 + deleted, #ARGV, 2 do redis.call("HSET", KEYS[2], ARGV[i], ARGV[i + 1]) end
+local old, new = ARGV[5] == "1" and redis.call("HKEYS", KEYS[2]) or {}, { head = true, index = true }
+for i = 7, 6 + deleted do old[#old + 1] = ARGV[i] end
+
 redis.call("HSET", KEYS[2], "head", ARGV[3], "index", ARGV[4])
+for i = 7 + deleted, #ARGV, 2 do
+  redis.call("HSET", KEYS[2], ARGV[i], ARGV[i + 1])
+  new[ARGV[i]] = true
+end
+-- After the writes: without fields the key would go, and in a moving slot it could not be made again.
+for _, name in ipairs(old) do
+  if not new[name] then redis.call("HDEL", KEYS[2], name) end
+end
 return { OK }

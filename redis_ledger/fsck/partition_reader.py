@@ -17,7 +17,7 @@ from typing import Any
 from redis_ledger.fsck.cursor_reader import CursorReader
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.held_check import HeldCheck, held_open
-from redis_ledger.fsck.key_table import TypedKey, partition_keys
+from redis_ledger.fsck.key_table import TypedKey, check_key, partition_keys
 from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
 from redis_ledger.fsck.offload_check import check_manifest
@@ -124,10 +124,10 @@ class PartitionReader:
         async for page in self._reading.rows(k.state, k.ledgers):
             ledgers |= {int(name): row for name, row in page if name.lstrip(b"-").isdigit()}
         rows = [(number, row.issued) for number, text in ledgers.items() if (row := LedgerRow.parse(text)) is not None]
-        keys = [*partition_keys(k, rows), TypedKey(k.snapshot, "hash")]
-        found = await typed(self._reading, str(self._place), k.state, keys)
-        name = k.snapshot.decode()  # begins with the first transaction
-        found = [each for each in found if (each.kind, each.key) != ("key_missing", name)]
+        found = await typed(self._reading, str(self._place), k.state, partition_keys(k, rows))
+        kind = await self._reading.command(k.state, "TYPE", k.snapshot)
+        if kind != b"none":  # it is there from the first transaction on
+            found += check_key(str(self._place), TypedKey(k.snapshot, "hash"), kind.decode())
         if await self._reading.command(k.state, "HEXISTS", k.delay.state, "ledger"):
             return found
         # Older releases made a partition without the index of delayed records; the first of these makes it.

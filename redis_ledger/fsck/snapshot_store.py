@@ -105,18 +105,19 @@ class SnapshotStore:
 
     async def read(self) -> Stored:
         """Head and index.  The log is not compared yet; see `refusal_by_log`."""
-        k = self._k
-        found, held = await self._reading.atomic(
-            [("HMGET", k.snapshot, "head", "index"), ("HMGET", k.state, "topic_id", "epoch", "start")]
-        )
+        # A key each: while a slot moves, a call with several keys waits if one of them is absent.
+        k, command = self._k, self._reading.command
+        found = await command(k.state, "HMGET", k.snapshot, "head", "index")
+        now = _now(await command(k.state, "HMGET", k.state, "topic_id", "epoch", "start"))
         if found is None:
             refusal = UnusableSnapshot("its key is of another type", is_damage=False, is_replaced=False)
-            return Stored(StoredHead(b""), _now(held), None, refusal)
-        head, now = StoredHead.parse(found[0]), _now(held)
-        if found[0] is None and found[1] is None:
+            return Stored(StoredHead(b""), now, None, refusal)
+        text, data = found
+        head = StoredHead.parse(text)
+        if text is None and data is None:
             return Stored(head, now, None, None)
         try:
-            index = decode_index(found[1] or b"")
+            index = decode_index(data or b"")
             refuse_foreign(index, now, self._place.topic_id)
         except UnusableSnapshot as refusal:
             return Stored(head, now, None, refusal)

@@ -5,7 +5,7 @@
 
 The log does not change below its end, so nothing is locked.  A call reads a bounded number of entries; it stores a
 snapshot at the position that it has reached.  A log with a gap gets none behind the gap: fsck must see it.
-Cost: two script calls, one XRANGE for 500 entries, one HMGET for 500 producers of ended transactions.
+Cost: two HMGET, one XRANGE for 500 entries, one HMGET for 500 producers of ended transactions, one script call.
 Source: PIP-196; docs/decisions/0032.
 """
 

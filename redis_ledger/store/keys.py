@@ -179,8 +179,8 @@ class PartitionKeys:
     def delete_keys(
         self, ledgers: Iterable[int], snapshots: Iterable[str], subscriptions: Iterable[str]
     ) -> list[bytes]:
-        """Of ledger/delete: every key of the partition but `snapshot`, which may be absent.  snapshots: of delayed
-        records."""
+        """Of ledger/delete: every key of the partition but `snapshot`, which is there from its first transaction on.
+        snapshots: of delayed records."""
         keys = [*self.log_keys, self.offload, self.delay.state, *self.delay.index_keys]
         keys += [self.data(ledger) for ledger in ledgers]
         keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]

@@ -199,7 +199,7 @@ async def test_an_uncommitted_read_shows_everything_and_says_whose_it_is(broker)
 
 async def test_readers_behind_an_open_transaction_sleep_until_it_ends_on_any_broker(redis_url, prefix):
     """TB-33: new records behind an open transaction cause no Redis reads; its end wakes all waiters at once."""
-    async with two(redis_url, prefix) as (first, second):
+    async with two(redis_url, prefix, transaction_buffer_snapshot_max_transaction_count=0) as (first, second):
         await first.topics.create("t", 20)
         await second.topics.describe("t")
         txn = (await first.transactions.begin()).id

@@ -18,6 +18,7 @@ from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import eventually, one, receive_values, records, values_of
+from tests.support.buffer_snapshots import load, take
 from tests.support.redis_servers import ClusterServers, Server
 
 SETTINGS: dict[str, Any] = {"coordinators": 1, "redis_timeout_ms": 30_000, "redis_retry_ms": 30_000}
@@ -217,6 +218,7 @@ async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_
             asyncio.create_task(broker.subscriptions.seek("t", "s", to="earliest")),
             asyncio.create_task(broker.offsets.delete("g", [("t", 0)])),
             asyncio.create_task(replace_leftover(broker, partition)),
+            asyncio.create_task(take(broker)),
         ]
         for _ in range(3):
             await asyncio.wait_for(append(broker), WITHIN_S)
@@ -227,6 +229,7 @@ async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_
     leftover = await registration.read(broker.store, partition.keys, "deleted")
     assert leftover is not None
     assert leftover.incarnation == "second"
+    assert await load(broker) is not None
     await append(broker)
     assert await count(broker, "more") == 4
     assert len(await receive_values(broker, "t", "s", "c1")) == 8

@@ -213,8 +213,9 @@ async def test_a_partition_shows_its_ledgers_and_what_is_open_instead_of_snapsho
 
 async def test_two_hundred_readers_at_the_stable_offset_cost_nothing_and_wake_within_a_tenth_of_a_second(prefix):
     """TB-33: 200 partitions, an open transaction and a waiting reader on each, idle for three seconds."""
+    settings = {"sweep_interval_ms": 1_000, "transaction_buffer_snapshot_max_transaction_count": 0}
     with redis_server() as server:
-        async with two(server.url, prefix, sweep_interval_ms=1_000) as (first, second):
+        async with two(server.url, prefix, **settings) as (first, second):
             for topic in ("t", "quiet"):
                 await first.topics.create(topic, 200)
             txns = [(await first.transactions.begin()).id for _ in range(200)]

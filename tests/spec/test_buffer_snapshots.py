@@ -13,8 +13,10 @@ from redis_ledger.broker.types import ProducerSequence
 from redis_ledger.clock import SystemClock
 from redis_ledger.fsck import service
 from redis_ledger.fsck.log_trace import OpenTransaction
+from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.service import Fsck
 from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, UnusableSnapshot
+from redis_ledger.fsck.snapshot_taker import SnapshotTaker
 from redis_ledger.ledger.entries import Aborted
 from redis_ledger.store.keys import PartitionKeys
 from tests.support.broker import begun, eventually, one, records, two, values_of
@@ -40,6 +42,15 @@ async def head(broker, topic="t"):
 async def number(broker):
     found = await head(broker)
     return 0 if found is None else found[0]
+
+
+async def end(broker):
+    return (await broker.topics.describe("t"))[1][0].end_offset
+
+
+def place_of(broker, partition):
+    keys = PartitionKeys(broker.store.prefix, partition.topic, partition.number)
+    return Place(partition.topic, partition.topic_id, partition.number, keys)
 
 
 async def ended(broker, *, commit):
@@ -135,6 +146,73 @@ async def test_plain_records_behind_a_snapshot_cause_the_next_one(redis_url, pre
         await broker.records.produce("t", records(*map(str, range(31))))
         assert await eventually(lambda: number(broker), 2) == 2
         assert (await head(broker))[1] == 33
+
+
+async def test_a_long_log_is_taken_in_slices_and_each_is_a_snapshot(redis_url, prefix):
+    """TB-16: a call reads a bounded number of entries."""
+    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t")
+        await fill(broker, 700, aborts=True)
+        await begun(broker, "open")
+        (partition,) = broker.catalog.transactional_writes.by_partition
+        positions = []
+        for entries in (500, 500, 401, 0):
+            taken = await SnapshotTaker(broker.store, place_of(broker, partition)).take(1, entries_max=500)
+            assert (taken.entries, taken.is_behind) == (entries, entries == 500)
+            kinds = {each.kind for each in (await checked(broker, full=True)).left}
+            assert kinds == {"payload"}  # which this log does not have
+            positions.append((await head(broker))[1])
+        assert positions == sorted(positions)
+        assert positions[-1] == await end(broker)
+
+
+async def test_a_log_with_a_gap_gets_no_snapshot_behind_it(redis_url, prefix):
+    """TB-20: a rebuild from there would not find the gap."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        for _ in range(3):
+            await ended(broker, commit=False)
+        k = PartitionKeys(prefix, "t", 0)
+        await broker.store.command("XDEL", k.log, "2-1", key=k.state)
+        taken = await take(broker)
+        assert (taken.entries, taken.position) == (2, 2)
+        assert "log_gap" in [each.kind for each in (await checked(broker)).left]
+
+
+@pytest.mark.parametrize("leads", [True, False])
+async def test_a_broker_that_does_not_lead_the_partition_leaves_it_to_the_leader(leads, redis_url, prefix, monkeypatch):
+    """TB-16: it takes a snapshot three times as late, if there is none since."""
+    async with one(redis_url, prefix, **SOON) as broker:
+        await broker.maintenance.close()
+        monkeypatch.setattr(broker.buffer_snapshots, "_maintains", lambda topic, number: leads)
+        await broker.topics.create("t")
+        await ended(broker, commit=True)
+        await asyncio.sleep(0.4)
+        await broker.buffer_snapshots.take_due()
+        assert await number(broker) == int(leads)
+        await asyncio.sleep(0.6)
+        await broker.buffer_snapshots.take_due()
+        assert await number(broker) == 1
+        await ended(broker, commit=True)
+        await take(broker)  # as the leader does
+        await ended(broker, commit=True)
+        await asyncio.sleep(0.5)
+        monkeypatch.setattr(broker.buffer_snapshots, "_interval_ms", 100)
+        taken = await number(broker)
+        await broker.buffer_snapshots.take_due()
+        assert await number(broker) == taken + 1
+
+
+async def test_snapshots_can_be_switched_off(redis_url, prefix):
+    """TB-14"""
+    settings = {"transaction_buffer_snapshot_max_transaction_count": 0, **SOON}
+    async with one(redis_url, prefix, **settings) as broker:
+        await broker.topics.create("t")
+        await ended(broker, commit=False)
+        await asyncio.sleep(1.0)
+        assert await head(broker) is None
+        assert broker.catalog.transactional_writes.by_partition == {}
 
 
 # -- content -----------------------------------------------------------------------------------------------------------

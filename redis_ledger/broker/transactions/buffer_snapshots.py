@@ -78,7 +78,7 @@ class BufferSnapshots:
         metrics.buffer_snapshots.inc(taken.bytes > 0)
         metrics.buffer_snapshot_entries.inc(taken.entries)
         metrics.buffer_snapshot_bytes.inc(taken.bytes)
-        if taken.refusal:
+        if taken.refusal and taken.bytes:
             _limited_log.warning("a snapshot of a transaction buffer begins anew", topic=partition.topic,
                                  partition=partition.number, reason=taken.refusal)  # fmt: skip
         return taken
