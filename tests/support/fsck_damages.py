@@ -147,6 +147,7 @@ WITHOUT_CASE = {
     "rl:{orders:3}:wake",
     "rl:{catalog}:claim",
     "rl:{witness:<n>}:cluster",
+    "rl:{catalog}:changes",
     "rl:{catalog}:due",
     "rl:{idem:<digest>}",
     "rl:{replicated:<n>}:marker",
