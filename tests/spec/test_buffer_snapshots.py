@@ -1,218 +1,28 @@
-"""Snapshots of the transaction buffer: when they are taken, what they hold, and what a rebuild reads with them.
+"""Snapshots of the transaction buffer: what they hold, and what a rebuild reads with them.
 
 No broker needs one to serve; `fsck` begins there (docs/decisions/0032).
 """
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from redis_ledger.broker.types import ProducerSequence
-from redis_ledger.clock import SystemClock
 from redis_ledger.fsck import service
 from redis_ledger.fsck.log_trace import OpenTransaction
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.service import Fsck
 from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, UnusableSnapshot
 from redis_ledger.fsck.snapshot_taker import SnapshotTaker
 from redis_ledger.ledger.entries import Aborted
 from redis_ledger.store.keys import PartitionKeys
-from tests.support.broker import begun, eventually, one, records, two, values_of
-from tests.support.buffer_snapshots import fill, load, stored, take
-from tests.support.redis_servers import redis_server
+from tests.support.broker import begun, one, records, values_of
+from tests.support.buffer_snapshots import checked, ended, fill, head, load, place_of, stored, take
 
-SOON = {"transaction_buffer_snapshot_min_time_ms": 300, "coordinators": 1}
 HISTORY = 100_000  # entries: 1 000 000 take ten times as long to write, and a rebuild reads as few of them
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     monkeypatch.setattr(service, "BETWEEN_S", 0.02)
-
-
-async def head(broker, topic="t"):
-    """Number, position and time of the stored snapshot; None without one."""
-    k = PartitionKeys(broker.store.prefix, topic, 0)
-    text = await broker.store.command("HGET", k.snapshot, "head", key=k.state)
-    return None if text is None else tuple(map(int, text.split()[1:]))
-
-
-async def number(broker):
-    found = await head(broker)
-    return 0 if found is None else found[0]
-
-
-async def end(broker):
-    return (await broker.topics.describe("t"))[1][0].end_offset
-
-
-def place_of(broker, partition):
-    keys = PartitionKeys(broker.store.prefix, partition.topic, partition.number)
-    return Place(partition.topic, partition.topic_id, partition.number, keys)
-
-
-async def ended(broker, *, commit):
-    txn = await begun(broker, "x")
-    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    return txn
-
-
-async def checked(broker, **more):
-    return await Fsck(broker.store, broker.config, SystemClock()).run(**more)
-
-
-async def idle_commands(broker):
-    """Commands that Redis processes while nothing is due, apart from the two that count them."""
-
-    async def processed():
-        info = (await broker.store.command("INFO", "stats")).decode()
-        return int(info.partition("total_commands_processed:")[2].split()[0])
-
-    before = await processed()
-    for _ in range(20):
-        await broker.buffer_snapshots.take_due()
-    return await processed() - before - 1
-
-
-# -- when --------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_partition_has_no_snapshot_before_its_first_transactional_write(prefix):
-    """TB-14: plain writes cost no snapshot and no command; the first transactional one causes a snapshot."""
-    with redis_server() as server:
-        async with one(server.url, prefix, **SOON, sweep_interval_ms=5_000) as broker:
-            await broker.maintenance.close()
-            await broker.topics.create("t")
-            for value in range(50):
-                await broker.records.produce("t", records(f"{value}"))
-            await asyncio.sleep(0.4)
-            assert await idle_commands(broker) == 0
-            assert await head(broker) is None
-            await begun(broker, "first")
-            await broker.buffer_snapshots.take_due()
-            assert await head(broker) is None  # it is too early
-            await asyncio.sleep(0.4)
-            await broker.buffer_snapshots.take_due()
-            assert (await head(broker))[:2] == (1, 51)
-            assert await idle_commands(broker) == 0
-
-
-async def test_a_snapshot_is_taken_after_so_many_ends(redis_url, prefix):
-    """TB-16"""
-    settings = {"transaction_buffer_snapshot_max_transaction_count": 2, "coordinators": 1}
-    async with one(redis_url, prefix, **settings) as broker:
-        await broker.topics.create("t")
-        await ended(broker, commit=True)
-        await asyncio.sleep(0.5)
-        assert await head(broker) is None
-        await ended(broker, commit=False)
-        assert await eventually(lambda: number(broker), 1) == 1
-        assert (await head(broker))[1] == 4
-
-
-async def test_a_snapshot_is_taken_after_a_time_with_an_end_and_none_while_idle(redis_url, prefix):
-    """TB-16"""
-    async with one(redis_url, prefix, **SOON) as broker:
-        await broker.topics.create("t")
-        for expected in (1, 2):
-            await ended(broker, commit=True)
-            assert await eventually(lambda: number(broker), expected) == expected
-            before = await head(broker)
-            await asyncio.sleep(1.0)
-            assert await head(broker) == before
-
-
-async def test_two_brokers_that_write_to_a_partition_take_one_snapshot_at_a_time(redis_url, prefix):
-    """TB-16: snapshots that are taken at once continue the same one, so all but one are refused."""
-    async with two(redis_url, prefix, coordinators=1) as (first, second):
-        await first.topics.create("t")
-        for broker in (first, second):
-            await ended(broker, commit=True)
-        taken = await asyncio.gather(*(take(broker) for broker in (first, second, first, second)))
-        assert sum(each.bytes > 0 for each in taken) == await number(first)
-        assert (await load(second)).index.position == 4
-        assert (await checked(first, full=True)).left == []
-
-
-async def test_plain_records_behind_a_snapshot_cause_the_next_one(redis_url, prefix, monkeypatch):
-    """TB-16: what a rebuild reads is bounded for them, too."""
-    monkeypatch.setattr("redis_ledger.broker.transactions.buffer_snapshots.PLAIN_OFFSETS", 30)
-    async with one(redis_url, prefix, **SOON) as broker:
-        await broker.topics.create("t")
-        await ended(broker, commit=True)
-        assert await eventually(lambda: number(broker), 1) == 1
-        await broker.records.produce("t", records(*map(str, range(31))))
-        assert await eventually(lambda: number(broker), 2) == 2
-        assert (await head(broker))[1] == 33
-
-
-async def test_a_long_log_is_taken_in_slices_and_each_is_a_snapshot(redis_url, prefix):
-    """TB-16: a call reads a bounded number of entries."""
-    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
-        await broker.maintenance.close()
-        await broker.topics.create("t")
-        await fill(broker, 700, aborts=True)
-        await begun(broker, "open")
-        (partition,) = broker.catalog.transactional_writes.by_partition
-        positions = []
-        for entries in (500, 500, 401, 0):
-            taken = await SnapshotTaker(broker.store, place_of(broker, partition)).take(1, entries_max=500)
-            assert (taken.entries, taken.is_behind) == (entries, entries == 500)
-            kinds = {each.kind for each in (await checked(broker, full=True)).left}
-            assert kinds == {"payload"}  # which this log does not have
-            positions.append((await head(broker))[1])
-        assert positions == sorted(positions)
-        assert positions[-1] == await end(broker)
-
-
-async def test_a_log_with_a_gap_gets_no_snapshot_behind_it(redis_url, prefix):
-    """TB-20: a rebuild from there would not find the gap."""
-    async with one(redis_url, prefix, coordinators=1) as broker:
-        await broker.topics.create("t")
-        for _ in range(3):
-            await ended(broker, commit=False)
-        k = PartitionKeys(prefix, "t", 0)
-        await broker.store.command("XDEL", k.log, "2-1", key=k.state)
-        taken = await take(broker)
-        assert (taken.entries, taken.position) == (2, 2)
-        assert "log_gap" in [each.kind for each in (await checked(broker)).left]
-
-
-@pytest.mark.parametrize("leads", [True, False])
-async def test_a_broker_that_does_not_lead_the_partition_leaves_it_to_the_leader(leads, redis_url, prefix, monkeypatch):
-    """TB-16: it takes a snapshot three times as late, if there is none since."""
-    async with one(redis_url, prefix, **SOON) as broker:
-        await broker.maintenance.close()
-        monkeypatch.setattr(broker.buffer_snapshots, "_maintains", lambda topic, number: leads)
-        await broker.topics.create("t")
-        await ended(broker, commit=True)
-        await asyncio.sleep(0.4)
-        await broker.buffer_snapshots.take_due()
-        assert await number(broker) == int(leads)
-        await asyncio.sleep(0.6)
-        await broker.buffer_snapshots.take_due()
-        assert await number(broker) == 1
-        await ended(broker, commit=True)
-        await take(broker)  # as the leader does
-        await ended(broker, commit=True)
-        await asyncio.sleep(0.5)
-        monkeypatch.setattr(broker.buffer_snapshots, "_interval_ms", 100)
-        taken = await number(broker)
-        await broker.buffer_snapshots.take_due()
-        assert await number(broker) == taken + 1
-
-
-async def test_snapshots_can_be_switched_off(redis_url, prefix):
-    """TB-14"""
-    settings = {"transaction_buffer_snapshot_max_transaction_count": 0, **SOON}
-    async with one(redis_url, prefix, **settings) as broker:
-        await broker.topics.create("t")
-        await ended(broker, commit=False)
-        await asyncio.sleep(1.0)
-        assert await head(broker) is None
-        assert broker.catalog.transactional_writes.by_partition == {}
 
 
 # -- content -----------------------------------------------------------------------------------------------------------
@@ -322,6 +132,37 @@ async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of
         assert use.position == HISTORY + 44
         assert use.entries <= 101
         assert (await load(broker)).trace().open.keys() < {int(pid) for pid in before["open"] if pid}
+
+
+async def test_a_long_log_is_taken_in_slices_and_each_is_a_snapshot(redis_url, prefix):
+    """TB-16: a call reads a bounded number of entries."""
+    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t")
+        await fill(broker, 700, aborts=True)
+        await begun(broker, "open")
+        taker, positions = SnapshotTaker(broker.store, await place_of(broker)), []
+        for entries in (500, 500, 401, 0):
+            taken = await taker.take(1, entries_max=500)
+            assert (taken.entries, taken.is_behind) == (entries, entries == 500)
+            kinds = {each.kind for each in (await checked(broker, full=True)).left}
+            assert kinds == {"payload"}  # which this log does not have
+            positions.append((await head(broker))[1])
+        assert positions == sorted(positions)
+        assert positions[-1] == (await broker.topics.describe("t"))[1][0].end_offset
+
+
+async def test_a_log_with_a_gap_gets_no_snapshot_behind_it(redis_url, prefix):
+    """TB-20: a rebuild from there would not find the gap."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        for _ in range(3):
+            await ended(broker, commit=False)
+        k = PartitionKeys(prefix, "t", 0)
+        await broker.store.command("XDEL", k.log, "2-1", key=k.state)
+        taken = await take(broker)
+        assert (taken.entries, taken.position) == (2, 2)
+        assert "log_gap" in [each.kind for each in (await checked(broker)).left]
 
 
 async def refused(broker):

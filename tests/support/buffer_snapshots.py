@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.clock import SystemClock
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.service import Fsck, Report
 from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore
 from redis_ledger.fsck.snapshot_taker import Taken
+from redis_ledger.ids import TxnId
 from redis_ledger.ledger.transactional_writes import WrittenPartition
 from redis_ledger.store.keys import PartitionKeys
+from tests.support.broker import begun
 
 # ARGV: count, 1 if each is an aborted transaction of two entries, time.  Entries without payload.  Coordinators change
 # and the numbers have gaps, as in use, so they compress no better than real ones.
@@ -56,6 +60,10 @@ async def written(broker: Broker, topic: str = "t") -> WrittenPartition:
     return WrittenPartition(topic, 0, (await broker.catalog.get(topic)).id)
 
 
+async def place_of(broker: Broker, topic: str = "t") -> Place:
+    return Place(topic, (await broker.catalog.get(topic)).id, 0, PartitionKeys(broker.store.prefix, topic, 0))
+
+
 async def take(broker: Broker, topic: str = "t") -> Taken:
     """Takes a snapshot at the end of the log; the sum of all steps."""
     place, entries, size = await written(broker, topic), 0, 0
@@ -68,9 +76,31 @@ async def take(broker: Broker, topic: str = "t") -> Taken:
 
 async def load(broker: Broker, topic: str = "t") -> Snapshot | None:
     """The stored snapshot.  Raises UnusableSnapshot."""
-    place = await written(broker, topic)
-    keys = PartitionKeys(broker.store.prefix, topic, 0)
-    return await SnapshotStore(Reading(broker.store), Place(topic, place.topic_id, 0, keys)).load()
+    return await SnapshotStore(Reading(broker.store), await place_of(broker, topic)).load()
+
+
+async def head(broker: Broker, topic: str = "t") -> tuple[int, ...] | None:
+    """Number, position and time of the stored snapshot; None without one."""
+    k = PartitionKeys(broker.store.prefix, topic, 0)
+    text = await broker.store.command("HGET", k.snapshot, "head", key=k.state)
+    return None if text is None else tuple(map(int, text.split()[1:]))
+
+
+async def number(broker: Broker) -> int:
+    """How many snapshots were stored, one after the other."""
+    found = await head(broker)
+    return 0 if found is None else found[0]
+
+
+async def ended(broker: Broker, *, commit: bool) -> TxnId:
+    """A transaction with one record that is over."""
+    txn = await begun(broker, "x")
+    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+    return txn
+
+
+async def checked(broker: Broker, **more: Any) -> Report:
+    return await Fsck(broker.store, broker.config, SystemClock()).run(**more)
 
 
 async def stored(broker: Broker, topic: str = "t") -> dict[str, Any]:
