@@ -109,6 +109,18 @@ async def await_message(waiters: Waiters, partition: Partition, *, end: int) -> 
             await asyncio.sleep(0.001)
 
 
+async def test_a_cached_head_follows_messages_of_its_leader_epoch_only(waiters, partition, store):
+    async with waiters.listen([partition.keys], committed=True):
+        await append(partition)
+        await await_message(waiters, partition, end=1)
+        waiters.learn(waiters.mark(partition.keys), await partition.offsets.head())
+        for message, end_, known in (("0 2 2", 2, (0, 2)), ("1 9 9", 9, None)):
+            await store.command("SPUBLISH", partition.keys.wake, message, key=partition.keys.state)
+            await await_message(waiters, partition, end=end_)
+            head = waiters.head(partition.keys)
+            assert (head and (head.leader_epoch, head.end_offset)) == known
+
+
 async def test_a_poke_wakes_readers_of_another_broker(waiters, partition, store):
     other = Waiters(store)
     async with waiters.listen([partition.keys], committed=True) as listener:

@@ -351,3 +351,14 @@ async def test_read_ahead_is_not_used_for_another_offset_or_isolation(partition,
     assert (await read(reader, 18, committed=False))[-1] == b"in doubt"
     assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]
     assert (await read(reader, 18))[-1] == bytes([19]) * 1_000
+
+
+async def test_undecided_records_that_were_read_ahead_are_not_for_a_committed_reader(partition, store):
+    for n in range(7):
+        await append(partition, bytes([n]) * 1_000)
+    await in_txn(partition, b"in doubt")
+    reader = another(store)
+    for offset in (0, 3):
+        assert len(await read(reader, offset, bytes_max=3_000, committed=False)) == 3
+    assert reader.reader._ahead is not None
+    assert await read(reader, 6, bytes_max=3_000) == [bytes([6]) * 1_000]

@@ -63,6 +63,10 @@ async def offsets_of(broker: Broker, topic: str, offset: int = 0) -> list[tuple[
     return [(r.offset, (r.value or b"").decode()) for b in fetched.batches for r in decode(b.data)]
 
 
+async def epoch_of(broker: Broker, topic_id: str) -> int:
+    return broker.leader_epochs.of(topic_id, 0)
+
+
 def lost(broker: Broker) -> list[tuple[str, int, int, int]]:
     return [(each.topic, each.partition, each.first_offset, each.end_offset) for each in broker.lost_writes.partitions]
 
@@ -220,12 +224,14 @@ async def test_topics_of_the_lost_part_do_not_live_on_in_caches(redis: Server, p
         await first.topics.create("fresh", 1)
         await first.records.produce("fresh", records("lost"))
         assert await values_of(second, "fresh") == ["lost"]
+        await second.catalog.refresh()
         backup.restore()
         for broker in (first, second):
             with pytest.raises(UnknownTopic):
                 await broker.records.fetch("fresh", 0, 0)
-        assert lost(first) == [("fresh", 0, 0, 1)]
-        assert "catalog" in first.lost_writes.kinds
+            # whichever of them was first, both report it
+            assert lost(broker) == [("fresh", 0, 0, 1)]
+            assert broker.lost_writes.kinds["catalog"] == 1
         await second.topics.create("fresh", 1)
         assert (await first.records.produce("fresh", records("again")))[0].base_offset == 0
 
@@ -289,6 +295,19 @@ async def test_a_broker_that_was_not_there_compares_with_its_disk(redis: Server,
     # what was found is not found again
     async with brokers(redis, prefix, 1, state_dir=folder) as [later]:
         assert later.lost_writes.kinds == {}
+
+
+async def test_a_broker_that_starts_afterwards_has_the_leader_epoch(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        backup = Backup(redis)
+        await broker.records.produce("orders", records("lost"))
+        backup.restore()
+        await holds(lambda: bool(lost(broker)), within_s=8)
+        topic_id = (await broker.catalog.get("orders")).id
+        await eventually(lambda: epoch_of(broker, topic_id), 1)
+        async with one(redis.url, prefix, name="later", **FAST) as later:
+            assert await eventually(lambda: epoch_of(later, topic_id), 1) == 1
 
 
 async def test_a_broker_that_was_not_there_compares_coordinators_with_its_disk(redis: Server, prefix: str, tmp_path):

@@ -27,15 +27,18 @@ class Brokers:
 
     def nodes(self, name, at, *, kafka=None):
         """Live broker → node id."""
-        kafka = f"{name}:9092" if kafka is None else kafka
-        reply = self.node.run(
-            "broker/heartbeat", self.keys, name, SILENT, EVERY, kafka,
-            json.dumps({"kafka": kafka}, separators=(",", ":")), START + at, "", self.changes,
-        )  # fmt: skip
+        reply = self.reply(name, at, kafka=f"{name}:9092" if kafka is None else kafka)
         assert reply[0] == Status.OK
         assert int(reply[1]) == START + at
         assert reply[4] == name
         return {who: json.loads(text)["node"] for who, text in zip(reply[4::2], reply[5::2], strict=True)}
+
+    def reply(self, name, at, *, kafka="", cluster=""):
+        """cluster: the id that the broker knows, "" at its first heartbeat."""
+        return self.node.run(
+            "broker/heartbeat", self.keys, name, SILENT, EVERY, kafka,
+            json.dumps({"kafka": kafka}, separators=(",", ":")), START + at, cluster, self.changes,
+        )  # fmt: skip
 
     @property
     def heartbeats(self):
@@ -142,3 +145,12 @@ def test_only_a_broker_that_joins_returns_or_moves_is_published(brokers):
     for at in range(3_000, 7_000, 1_000):
         assert published("a", at) is None
     assert published("b", 7_000, kafka="b:9093") == b"b"  # it was silent for 4.9 s
+
+
+def test_a_redis_without_the_cluster_of_the_broker_takes_no_heartbeat(brokers):
+    assert brokers.reply("a", 0, cluster="mine")[:2] == [Status.OTHER_CLUSTER, ""]
+    assert brokers.node.dump() == {}
+    cluster = brokers.reply("b", 0)[2]
+    assert brokers.reply("b", 1_000, cluster=cluster)[:1] == [Status.OK]
+    assert brokers.reply("a", 1_000, cluster="mine")[:2] == [Status.OTHER_CLUSTER, cluster]
+    assert brokers.beat("b", 2_000) == ["b"]
