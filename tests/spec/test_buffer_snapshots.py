@@ -6,14 +6,17 @@ No broker needs one to serve; `fsck` begins there (docs/decisions/0032).
 from __future__ import annotations
 
 import pytest
+from crc32c import crc32c
 
 from redis_ledger.broker.types import ProducerSequence
 from redis_ledger.fsck import service
 from redis_ledger.fsck.log_trace import OpenTransaction
-from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, UnusableSnapshot
+from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, VERSION, UnusableSnapshot
 from redis_ledger.fsck.snapshot_taker import SnapshotTaker
 from redis_ledger.ledger.entries import Aborted
+from redis_ledger.proto.buffer_snapshot_pb2 import BufferSnapshot
 from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.scripts import Script
 from tests.support.broker import begun, one, records, values_of
 from tests.support.buffer_snapshots import checked, ended, fill, head, load, place_of, stored, take
 
@@ -243,6 +246,47 @@ async def test_a_snapshot_of_another_leader_epoch_topic_or_log_is_refused(redis_
         reason, kinds = await refused(broker)
         assert "it belongs to the topic id" in reason
         assert kinds == ["snapshot"]
+
+
+async def test_a_partition_that_continues_under_a_higher_leader_epoch_gets_a_snapshot_of_its_whole_log(
+    redis_url, prefix
+):
+    """TB-20: the gap in front of the new epoch is no damage, and its transactions are all there."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        partition = await broker.catalog.partition("t", 0)
+        args = (partition.topic_id, 0, 50, 10, 1_000, k.wake, 8)
+        assert (await broker.store.call(Script.load("ledger/takeover"), (k.state, k.log), args))[1] == 1
+        assert (await refused(broker))[0] == "it is of leader epoch 0, and the partition of 1"
+        await ended(broker, commit=False)
+        taken = await take(broker)
+        assert (taken.entries, taken.refusal) == (6, "it is of leader epoch 0, and the partition of 1")
+        held = await load(broker)
+        assert (held.index.leader_epoch, held.index.position, len(held.aborted)) == (1, 63, 2)
+        assert list(held.index.open.values()) == [OpenTransaction(0, 2)]
+        for full in (True, False):
+            assert (await checked(broker, full=full)).left == []
+
+
+@pytest.mark.parametrize("what", ["a newer format", "another type"])
+async def test_a_snapshot_of_a_newer_release_or_another_type_stays_as_it_is(what, redis_url, prefix):
+    """TB-23: brokers of two releases do not replace each other's snapshots."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        if what == "another type":
+            await broker.store.command("SET", k.snapshot, "x", key=k.state)
+        else:
+            message = BufferSnapshot(version=VERSION + 1).SerializeToString()
+            data = message + crc32c(message).to_bytes(4, "little")
+            await broker.store.command("HSET", k.snapshot, "index", data, key=k.state)
+        before = await broker.store.command("DUMP", k.snapshot, key=k.state)
+        await ended(broker, commit=True)
+        taken = await take(broker)
+        assert (taken.bytes, taken.position) == (0, -1)
+        assert await broker.store.command("DUMP", k.snapshot, key=k.state) == before
+        reason, kinds = await refused(broker)
+        assert reason == taken.refusal
+        assert kinds == (["key_type"] if what == "another type" else [])
 
 
 async def test_a_deleted_topic_leaves_no_snapshot_and_one_of_its_name_starts_clean(redis_url, prefix):
