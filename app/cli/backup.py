@@ -72,7 +72,8 @@ def restore(
         document({"keys": keys, "bytes": size})
         return
     typer.echo(
-        f"Restored {counted(keys, 'key')}, {size / 1e6:,.1f} MB. Run `redis-ledger fsck` before you start brokers."
+        f"Restored {counted(keys, 'key')}, {size / 1e6:,.1f} MB. "
+        "Run `redis-ledger fsck --full` before you start brokers."
     )
 
 

@@ -137,7 +137,7 @@ async def test_a_backup_of_a_running_redis_goes_on_elsewhere(source, target, pre
         restored = await command("restore", folder, *options(url, prefix))
         assert restored.code == 0, restored.err
         assert "Restored" in restored.out
-        checked = await command("fsck", *options(url, prefix))
+        checked = await command("fsck", "--full", *options(url, prefix))
         assert checked.code == 0, checked.out
         async with one(url, prefix) as broker:
             # Then open transactions are committed by their owner, or aborted at their deadline
@@ -170,7 +170,7 @@ async def test_a_backup_of_a_running_redis_goes_on_elsewhere(source, target, pre
                 await asyncio.sleep(0.01)
             await traffic[0].stop()
             assert (await written(broker))["later-0"] == 3
-        assert (await command("fsck", *options(url, prefix))).code == 0
+        assert (await command("fsck", "--full", *options(url, prefix))).code == 0
 
 
 async def test_brokers_with_a_state_dir_continue_above_what_they_answered(prefix, tmp_path):
@@ -203,10 +203,10 @@ async def test_copies_of_different_times_tear_transactions_and_fsck_names_them(p
     for late in range(3):
         with redis_of("one") as url:
             await _put_together(url, prefix, tmp_path, late)
-            checked = await command("fsck", "--json", *options(url, prefix))
+            checked = await command("fsck", "--full", "--json", *options(url, prefix))
             async with one(url, prefix) as broker:
                 seen = await eventually(lambda: visible(broker), PARTITIONS)
-            await command("fsck", "--repair", *options(url, prefix))
+            await command("fsck", "--full", "--repair", *options(url, prefix))
             async with one(url, prefix) as broker:
                 repaired = await eventually(lambda: visible(broker), PARTITIONS)
         kinds = {each["kind"] for each in json.loads(checked.out)["findings"]}
