@@ -66,6 +66,7 @@ class Store:
         self._create_future = topology.loop.create_future
         self._slot = topology.slot
         self._send = topology.send
+        self._command = topology.scripts.command
         self._pubsub = Pubsub(topology)
         self._copies: dict[bytes, int] = {}  # required by topics, if more than by the broker; by hash tag
 
@@ -122,10 +123,10 @@ class Store:
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True
     ) -> asyncio.Future[Any]:
-        """EVALSHA on the node of keys[0].  retry: the script is idempotent."""
+        """Calls a script on the node of keys[0].  retry: the script is idempotent."""
         future = self._create_future()
         slot = self._slot(keys[0])
-        call = RedisCall(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
+        call = RedisCall(future, pack_small(self._command(script, keys, args)), slot, retry)
         if script.names_absent:
             call.apart = True
         if self._copies:
@@ -166,7 +167,7 @@ class Store:
         more = 0
         for command in commands:
             if isinstance(command, ScriptCall):
-                frames.append(_evalsha(command))
+                frames.append(pack(self._command(*command)))
             elif isinstance(command, Packed):
                 frames.append(command.frame)
                 more += command.commands - 1
@@ -241,7 +242,3 @@ class Store:
 
 def _hash_tag(key: bytes) -> bytes:
     return key[key.find(b"{") : key.find(b"}")]
-
-
-def _evalsha(call: ScriptCall) -> Frame:
-    return pack((b"EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args))

@@ -112,7 +112,7 @@ class Coordinator:
         name, so that it does not take part in the numbering of calls."""
         operations = [word for serial in serials for word in ("end", serial, "A")]
         args: list[Arg] = [self._clock.now_ms(), f"{self._broker}!", 0, *self._limits, *operations]
-        return (b"EVALSHA", APPLY.sha, len(self._key_list), *self._key_list, *args)
+        return APPLY.eval(self._key_list, args)
 
     @property
     def waiting(self) -> int:
