@@ -68,6 +68,11 @@ class Library(NamedTuple):
     functions: Mapping[str, bytes]
 
 
+def hash_of(library: bytes) -> str:
+    """library: its name."""
+    return library.rpartition(b"_")[2].decode(errors="replace")
+
+
 def build(folder: str, scripts: Mapping[str, bytes]) -> Library:
     """scripts: name → pruned source.  Raises ValueError if the first line of a script is not `#!lua`."""
     bodies = {name: _body(name, scripts[name]) for name in sorted(scripts)}

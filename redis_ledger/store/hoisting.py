@@ -8,8 +8,8 @@
     return lowest(EACH)                      each call
 
 EVALSHA builds every function and table of a script at each call.  Here a variable that functions of the script read
-becomes a variable of the library, which each call assigns; others stay local to the call.  Only statements that begin at
-the start of a line are split.  A function of Lua has 60 upvalues: if a call would use more, it copies functions into
+becomes a variable of the library, which each call assigns; others stay local to the call.  Only statements that begin
+at the start of a line are split.  A function of Lua has 60 upvalues: if a call would use more, it copies functions into
 locals first.
 """
 

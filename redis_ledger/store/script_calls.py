@@ -24,7 +24,7 @@ from redis_ledger.store.scripts import Script
 
 # A node with such an error refuses all writes.  Calls are retried when it accepts them again, and the libraries loaded.
 _NOT_NOW = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "MISCONF", "NOREPLICAS")
-_LIST = (b"FUNCTION", b"LIST", b"LIBRARYNAME", PREFIX.encode() + b"*")
+LIST = (b"FUNCTION", b"LIST", b"LIBRARYNAME", PREFIX.encode() + b"*")
 _PROBE = (b"FCALL", PREFIX.encode() + b"probe", 0)  # a function that does not exist: whether FCALL is allowed
 _log = logging.getLogger("redis_ledger.store")
 Ask = Callable[[Sequence[Sequence[Arg]]], Awaitable[list[Any]]]
@@ -33,11 +33,11 @@ Ask = Callable[[Sequence[Sequence[Arg]]], Awaitable[list[Any]]]
 class ScriptCalls:
     """Of one store.  uses_functions: all its nodes take libraries."""
 
-    __slots__ = ("_refusals", "uses_functions")
+    __slots__ = ("refusals", "uses_functions")
 
     def __init__(self) -> None:
         self.uses_functions = True
-        self._refusals: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # node → reason
+        self.refusals: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # node → why it takes no libraries
 
     def command(self, script: Script, keys: Sequence[bytes], args: Sequence[Arg]) -> tuple[Any, ...]:
         if self.uses_functions and script.function:
@@ -46,18 +46,18 @@ class ScriptCalls:
 
     def note(self, node: object, name: str, why: str) -> None:
         """why: the node takes no libraries; "": it does."""
-        if why and node not in self._refusals:
+        if why and node not in self.refusals:
             _log.warning("Redis at %s takes no function libraries; scripts are called by EVALSHA: %s", name, why)
         if why:
-            self._refusals[node] = why
+            self.refusals[node] = why
         else:
-            self._refusals.pop(node, None)
-        self.uses_functions = not self._refusals
+            self.refusals.pop(node, None)
+        self.uses_functions = not self.refusals
 
     @property
     def refusal(self) -> str:
         """Why a node takes no libraries; "" if all do."""
-        return next(iter(self._refusals.values()), "")
+        return next(iter(self.refusals.values()), "")
 
 
 def loads(missing: str) -> list[tuple[bytes, ...]]:
@@ -69,13 +69,18 @@ def loads(missing: str) -> list[tuple[bytes, ...]]:
 
 async def load_missing(ask: Ask) -> str:
     """Loads the libraries that a node lacks.  Returns why it takes none, or "".  Cost: one round trip if it has all."""
-    listed, probed = await ask([_LIST, _PROBE])
+    listed, probed = await ask([LIST, _PROBE])
     if why := refusal(probed):
         return why
-    known = {each[1] for each in listed} if isinstance(listed, list) else set[bytes]()
+    known = names_of(listed)
     missing = [library for library in Script.libraries() if library.name not in known]
     replies = await ask([(b"FUNCTION", b"LOAD", library.source) for library in missing]) if missing else []
     return next(filter(None, map(refusal, replies)), "")
+
+
+def names_of(listed: object) -> set[bytes]:
+    """listed: the reply to LIST."""
+    return {each[1] for each in listed} if isinstance(listed, list) else set()
 
 
 def refusal(reply: object) -> str:

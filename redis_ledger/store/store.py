@@ -23,6 +23,7 @@ from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
+from redis_ledger.store.script_calls import LIST, load_missing, names_of
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.sentinel import Sentinel
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
@@ -218,6 +219,17 @@ class Store:
             if isinstance(reply, BaseException) and not isinstance(reply, ReplyError):
                 raise reply
         return replies
+
+    async def libraries(self) -> set[bytes]:
+        """Names of the function libraries of any release, on any primary."""
+        return set().union(*map(names_of, await self.everywhere(*LIST)))
+
+    async def load_libraries(self) -> None:
+        """Loads libraries again on nodes that have refused them."""
+        scripts = self.topology.scripts
+        for link in self.topology.links():
+            if link in scripts.refusals:
+                scripts.note(link, link.name, await load_missing(link.ask))
 
     async def scan(self, pattern: str, count: int = 1_000) -> AsyncIterator[list[bytes]]:
         """The keys of every primary that match the pattern, in pages; a key that moves may come twice, or not."""
