@@ -56,7 +56,7 @@ if find(live, "1", 1, true) then
     end
   end
   logged = entry
-elseif identity and next(identity.changed) then
+elseif next(identities_changed) then
   logged = entry -- every change raises the number: a coordinator whose Redis lost writes is known by it (txn/takeover)
 end
 if logged ~= held[2] then redis.call("HSET", KEYS[1], "entry", logged) end
@@ -76,12 +76,12 @@ for _, serial in ipairs(fresh) do
 end
 call_chunked("ZADD", KEYS[3], ordered)
 call_chunked("HSET", KEYS[7], named)
-if identity then
+if #names > 0 then
   local renewed = {}
-  for name, id in pairs(identity.changed) do
-    renewed[#renewed + 1], renewed[#renewed + 2] = name, identity.text(id)
+  for name, id in pairs(identities_changed) do
+    renewed[#renewed + 1], renewed[#renewed + 2] = name, identity_text(id)
   end
-  call_chunked("HDEL", KEYS[11], identity.gone)
+  call_chunked("HDEL", KEYS[11], identities_gone)
   call_chunked("HSET", KEYS[11], renewed)
 end
 if next(finished) or next(steps.answered) then outcomes_save(finished) end

@@ -54,14 +54,9 @@ local dying = {} -- positions of log records that are no longer needed
 --- @include "include/ended_transactions"
 --- @include "include/txn_operations"
 
--- Built only for a call with operations on transactional ids: each function costs a call as much as an operation does.
-local function load_identities()
-  --- @include "include/transactional_ids"
-  --- @include "include/commit_all"
-  for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
-  return { operations = identity_operations, text = identity_text, changed = identities_changed, gone = identities_gone }
-end
-local identity = #names > 0 and load_identities()
+--- @include "include/transactional_ids"
+--- @include "include/commit_all"
+for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
 local operations = { add = add, ["end"] = decide, expire = expire, complete = complete }
 for i = first_op, last_op, 3 do
   local name, subject, reply = ARGV[i], ARGV[i + 1], nil
@@ -72,7 +67,7 @@ for i = first_op, last_op, 3 do
   elseif name == "forget_step" then
     reply = steps.forget(subject)
   elseif BY_NAME[name] then
-    reply = identity.operations[name](subject, ARGV[i + 2])
+    reply = identity_operations[name](subject, ARGV[i + 2])
   elseif txns[subject] then
     reply = operations[name](subject, txns[subject], ARGV[i + 2])
   elseif outcomes[subject] then
