@@ -130,7 +130,7 @@ if #pids > 0 then
     if is_over(c, s) then write_marker(pids[i], epoch, first, false) end
   end
 end
-local looked, passed = 2 * count + 8, {}
+local looked, passed = 2 * count + 2, {} -- more than this call adds; reading one costs as much as a small write
 local function look(some)
   for i = 1, #some, 2 do
     local c, s = string.match(some[i], "^(%d+)%-(%d+)$")

@@ -124,9 +124,11 @@ def split(source: bytes) -> Split:
     used = names_in(masked(call))
     made = [name for name in script.made if name in used]
     builtins = tuple(name for each in script.builtins for name in each.names)
-    if len(used.intersection((*script.variables, *builtins))) + len(made) + OWN_UPVALUES > UPVALUES_MAX:
-        if len(script.variables) + len(builtins) + OWN_UPVALUES > UPVALUES_MAX:
+    surplus = len(used.intersection((*script.variables, *builtins))) + len(made) + OWN_UPVALUES - UPVALUES_MAX
+    if surplus > 0:
+        if surplus > len(made) or len(script.variables) + OWN_UPVALUES > UPVALUES_MAX:
             raise NotSplittable(f"functions use {len(script.variables)} variables")
+        made = made[:surplus]
         once += b"\nlocal functions__ = { %b }" % b", ".join(name + b" = " + name for name in made)
         call = b"local %b = %b\n%b" % (b", ".join(made), b", ".join(b"functions__." + name for name in made), call)
     return Split(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.hoisting import UPVALUES_MAX, NotSplittable, split
+from redis_ledger.store.hoisting import OWN_UPVALUES, UPVALUES_MAX, NotSplittable, split
 from redis_ledger.store.scripts import Script
 
 
@@ -56,7 +56,8 @@ def test_a_call_that_would_use_too_many_functions_copies_them():
     functions = "\n".join(f"local function {name}() end" for name in names)
     parts = split(f"{functions}\nreturn {', '.join(names)}".encode())
     assert lines(parts.once)[-1].startswith("local functions__ = { f0 = f0, f1 = f1")
-    assert lines(parts.call)[0].startswith("local f0, f1,")
+    assert lines(parts.call)[0].startswith("local f0, f1, ")
+    assert len(names) - lines(parts.call)[0].count("functions__") + OWN_UPVALUES <= UPVALUES_MAX
 
 
 @pytest.mark.parametrize(
