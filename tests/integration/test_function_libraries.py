@@ -71,7 +71,9 @@ async def test_a_restarted_server_has_the_libraries_from_its_append_only_file():
             pass
         server.kill()
         server.start()
-        assert loaded(server) == OWN
+        async with opened(server.url):  # waits until it has loaded its data
+            assert loaded(server) == OWN
+            assert calls(server, "function|load") == 0
 
 
 async def test_a_promoted_replica_has_the_libraries():
