@@ -36,19 +36,24 @@ NAMES_ABSENT = frozenset(
     }
 )  # fmt: skip
 
+# Scripts whose KEYS are of several slots: only for a server that is not part of a cluster.
+SPANS_SLOTS = frozenset({"txn/apply_and_end"})
+
 
 class ScriptBroken(Exception):
     """A script cannot be built from its files; this is a bug in lua/ or in the packaging."""
 
 
 class Script:
-    """One script.  sha: 40 hex digits, for EVALSHA.  names_absent: its KEYS may be absent."""
+    """One script.  sha: 40 hex digits, for EVALSHA.  names_absent: its KEYS may be absent.  spans_slots: they are of
+    several slots."""
 
-    __slots__ = ("name", "names_absent", "sha", "source")
+    __slots__ = ("name", "names_absent", "sha", "source", "spans_slots")
 
     def __init__(self, name: str, source: bytes) -> None:
         self.name = name
         self.names_absent = name in NAMES_ABSENT
+        self.spans_slots = name in SPANS_SLOTS
         self.source = source
         self.sha = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 

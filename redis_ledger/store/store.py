@@ -129,7 +129,8 @@ class Store:
         if script.names_absent:
             call.apart = True
         if self._copies:
-            call.in_sync = self._copies_of(keys[0])
+            tags = keys if script.spans_slots else keys[:1]
+            call.in_sync = max(map(self._copies_of, tags))
         self._send(slot, call)
         return future
 

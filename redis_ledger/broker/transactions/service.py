@@ -126,8 +126,7 @@ class Transactions:
         """wait: "all" returns when every participant is done, "logged" when the decision is logged (TS-10).
         A retry has the same result.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
         _check_wait(wait)
-        decision = await self._coordinators.decide(txn, commit=True)
-        return await self._after(decision, wait)
+        return await self._after(await self._decide(txn, commit=True), wait)
 
     async def commit_all(
         self, txns: Sequence[TxnId], once: CommitNumber | None = None, *, wait: str = "all"
@@ -147,8 +146,10 @@ class Transactions:
 
     async def abort(self, txn: TxnId) -> Transaction:
         """A retry succeeds, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
-        decision = await self._coordinators.decide(txn, commit=False)
-        return await self._after(decision, "all")
+        return await self._after(await self._decide(txn, commit=False), "all")
+
+    async def _decide(self, txn: TxnId, *, commit: bool) -> Decision:
+        return await self._coordinators.decide(txn, commit=commit, known=self._registry.registered(txn))
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)
