@@ -192,6 +192,10 @@ class Store:
         elif self._copies:
             self._copies.pop(_hash_tag(key), None)
 
+    def requires_more_copies(self, key: bytes) -> bool:
+        """Whether calls on keys with this hash tag wait for more copies than others."""
+        return self._copies_of(key) > 0
+
     def _copies_of(self, key: bytes) -> int:
         return self._copies.get(_hash_tag(key), 0)
 

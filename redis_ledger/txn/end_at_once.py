@@ -22,8 +22,8 @@ from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
 
-PARTICIPANTS_MAX = 64  # of a transaction that is ended at once, and about as many in one call
-PARTICIPANT_BYTES = 500  # what a participant counts for in the size of a call
+PARTICIPANTS_MAX = 32  # of a transaction that is ended at once, and about as many in one call: some 4 ms of Redis
+PARTICIPANT_BYTES = 1_000  # what a participant counts for in the size of a call
 KEYS_KEPT = 10_000  # partitions whose keys are cached
 _outcomes = {"C": metrics.transactions_ended.labels("committed"), "A": metrics.transactions_ended.labels("aborted")}
 _decode_ended = msgspec.msgpack.Decoder(list[str]).decode
@@ -58,6 +58,13 @@ class EndsAtOnce:
     @staticmethod
     def is_possible(store: Store, config: Config) -> bool:
         return config.one_call_transactions and not store.topology.has_slots
+
+    def takes(self, end: EndAtOnce) -> bool:
+        """Whether a call may end the transaction.  Not if a topic requires more copies than others: operations of other
+        transactions share the call and must not wait for them."""
+        if end.participants > PARTICIPANTS_MAX:
+            return False
+        return not any(self._store.requires_more_copies(self._keys_of(place).state) for place in end.places)
 
     def encode(self, operations: int, ends: Sequence[EndAtOnce]) -> tuple[list[bytes], list[Any], list[Any]]:
         """KEYS of the places, and the arguments before and after the operations."""

@@ -23,7 +23,7 @@ from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
-from redis_ledger.txn.end_at_once import PARTICIPANT_BYTES, PARTICIPANTS_MAX, EndAtOnce, EndsAtOnce, MarkerWritten
+from redis_ledger.txn.end_at_once import PARTICIPANT_BYTES, EndAtOnce, EndsAtOnce, MarkerWritten
 
 APPLY, APPLY_AND_END = Script.load("txn/apply"), Script.load("txn/apply_and_end")
 FORGET = Script.load("txn/forget")
@@ -125,11 +125,10 @@ class Coordinator:
     ) -> asyncio.Future[Reply]:
         """Sends an operation that decides a transaction, and ends it in the same call if that is possible: the reply is
         then that of a transaction that has ended."""
-        participants = 0 if end is None else end.participants
-        if self._ends is None or end is None or participants > PARTICIPANTS_MAX:
+        if self._ends is None or end is None or not self._ends.takes(end):
             return self.submit(name, subject, rest)
         future: asyncio.Future[Reply] = self._loop.create_future()
-        size = len(rest) + 16 + participants * PARTICIPANT_BYTES
+        size = len(rest) + 16 + end.participants * PARTICIPANT_BYTES
         self._group.add(_Operation(name, subject, rest, future, end), size)
         return future
 

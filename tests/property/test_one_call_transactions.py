@@ -222,7 +222,7 @@ async def world(url: str, client: Any, *ways: bool) -> AsyncIterator[World]:
         yield made
 
 
-async def run(url: str, history: list[tuple[Any, ...]]) -> None:
+async def assert_worlds_agree(url: str, history: list[tuple[Any, ...]]) -> None:
     client = redis.Redis(unix_socket_path=url.removeprefix("unix://").split("?")[0])
     async with (
         world(url, client, False) as several,
@@ -251,4 +251,4 @@ async def run(url: str, history: list[tuple[Any, ...]]) -> None:
 )
 @given(st.lists(steps, min_size=5, max_size=40))
 def test_a_history_in_one_call_or_in_several_leaves_the_same_state(url, history):
-    asyncio.run(run(url, history))
+    asyncio.run(assert_worlds_agree(url, history))

@@ -190,7 +190,7 @@ async def test_a_completion_that_is_lost_fails_no_commit_and_the_sweep_cleans_th
         assert await values_of(broker, "t", isolation="read_uncommitted") == ["a", "[marker]"]
 
 
-@pytest.mark.parametrize(("script_name", "number_at", "most"), [("txn/end", 3, 16), ("txn/apply_and_end", 13, 64)])
+@pytest.mark.parametrize(("script_name", "number_at", "most"), [("txn/end", 3, 16), ("txn/apply_and_end", 13, 32)])
 async def test_ends_over_a_link_that_breaks_three_times_are_bounded_and_all_come_through(
     redis, prefix, monkeypatch, script_name, number_at, most
 ):
