@@ -41,6 +41,9 @@ NAMES_ABSENT = frozenset(
     }
 )  # fmt: skip
 
+# Scripts whose KEYS are of several slots: only for a server that is not part of a cluster.
+SPANS_SLOTS = frozenset({"txn/apply_and_end"})
+
 
 class ScriptBroken(Exception):
     """A script cannot be built from its files; this is a bug in lua/ or in the packaging."""
@@ -52,13 +55,15 @@ class Script:
     function      its name in a library, for FCALL; empty if it is in none
     sha           40 hex digits, for EVALSHA
     names_absent  its KEYS may be absent
+    spans_slots   they are of several slots
     """
 
-    __slots__ = ("function", "name", "names_absent", "sha", "source")
+    __slots__ = ("function", "name", "names_absent", "sha", "source", "spans_slots")
 
     def __init__(self, name: str, source: bytes, function: bytes = b"") -> None:
         self.name, self.function = name, function
         self.names_absent = name in NAMES_ABSENT
+        self.spans_slots = name in SPANS_SLOTS
         self.source = source
         self.sha = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 

@@ -131,7 +131,8 @@ class Store:
         if script.names_absent:
             call.apart = True
         if self._copies:
-            call.in_sync = self._copies_of(keys[0])
+            tags = keys if script.spans_slots else keys[:1]
+            call.in_sync = max(map(self._copies_of, tags))
         self._send(slot, call)
         return future
 
@@ -192,6 +193,10 @@ class Store:
             self._copies[_hash_tag(key)] = copies
         elif self._copies:
             self._copies.pop(_hash_tag(key), None)
+
+    def requires_more_copies(self, key: bytes) -> bool:
+        """Whether calls on keys with this hash tag wait for more copies than others."""
+        return self._copies_of(key) > 0
 
     def _copies_of(self, key: bytes) -> int:
         return self._copies.get(_hash_tag(key), 0)
