@@ -54,6 +54,7 @@ class Config:
     transaction_log_batched_write_max_records: int = 64  # maximum operations per coordinator call
     transaction_log_batched_write_max_size: int = 4_194_304  # maximum size of a coordinator call
     transaction_log_batched_write_max_delay_ms: int = 1  # maximum delay of an operation without a waiting caller
+    one_call_transactions: bool = True  # on one Redis: decide, end and complete in one call; off: as on a cluster
     transaction_buffer_snapshot_max_transaction_count: int = 1_000  # ends until the next snapshot; 0: no snapshots
     transaction_buffer_snapshot_min_time_ms: int = 5_000  # time until the next snapshot after a transactional write
     # delayed delivery (PIP-195)

@@ -159,7 +159,8 @@ def scripts_page() -> str:
         "# Scripts\n",
         MADE.format(source="the headers in lua/"),
         "Every change of state is made by one of these scripts. A script uses the keys of one slot and makes one\n"
-        "decision. [The rules for scripts](../../lua/README.md) are beside them.\n",
+        "decision; `txn/apply_and_end` alone uses several slots, on one server. "
+        "[The rules for scripts](../../lua/README.md) are beside them.\n",
     ]
     for name, path in lua_header.scripts(ROOT / "lua").items():
         header = lua_header.parse(path.read_text())

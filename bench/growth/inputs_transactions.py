@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, CommitNumber
 from redis_ledger.txn.coordinator import OPEN, Participant
+from redis_ledger.txn.end_at_once import PARTICIPANTS_MAX
 
 WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond practical use
 TOGETHER = 64  # operations in one call
@@ -85,7 +87,37 @@ async def full_outcomes(broker: Broker) -> None:
         await coordinator.forget(NOT_BEFORE_MS)
 
 
+async def one_end_on_many_partitions(broker: Broker) -> None:
+    """As many participants as one call ends, each with many open transactions, and with acknowledgements to settle."""
+    await broker.topics.create("t", PARTICIPANTS_MAX // 2)
+    await broker.subscriptions.create("t", "s", "shared")
+    numbers = range(PARTICIPANTS_MAX // 2)
+    everywhere = [NewRecord(None, b"v", partition=number) for number in numbers]
+    await broker.records.produce("t", everywhere * 40)
+    got = await broker.subscriptions.receive("t", "s", "c1", max_records=40 * len(numbers))
+    for commit in (True, False):
+        txn = (await broker.transactions.begin(TIMEOUT_MS)).id
+        others = [(await broker.transactions.begin(TIMEOUT_MS)).id for _ in range(150)]
+        await broker.records.produce("t", everywhere, transaction=txn)
+        await asyncio.gather(*(broker.records.produce("t", everywhere, transaction=other) for other in others))
+        some = [each.id for each in got if each.id.offset % 4 == 2 * commit]
+        await broker.subscriptions.ack("t", "s", "c1", some, transaction=txn)
+        await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+
+
+async def many_ends_in_one_call(broker: Broker) -> None:
+    """As many transactions as one call ends, each on a partition of its own, or all on one."""
+    await broker.topics.create("t", TOGETHER)
+    for where in (range(TOGETHER), [0] * TOGETHER):
+        for commit in (True, False):
+            txns = [(await broker.transactions.begin(TIMEOUT_MS)).id for _ in where]
+            for number, txn in zip(where, txns, strict=True):
+                await broker.records.produce("t", [NewRecord(None, b"v", partition=number)], transaction=txn)
+            end = broker.transactions.commit if commit else broker.transactions.abort
+            await asyncio.gather(*(end(txn) for txn in txns))
+
+
 INPUTS = (
     one_wide_transaction, many_wide_transactions, one_participant_at_a_time, a_wide_identity, committed_together,
-    full_outcomes,
+    full_outcomes, one_end_on_many_partitions, many_ends_in_one_call,
 )  # fmt: skip

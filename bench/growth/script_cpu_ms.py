@@ -84,10 +84,10 @@ async def one(url: str, case: Callable[[Broker], Awaitable[None]], prefix: str) 
         await command("CONFIG", "SET", "slowlog-log-slower-than", -1)
         await command("SLOWLOG", "RESET")
         await command("FLUSHALL")
-    names = {script.sha: script.name for script in Script.all()}
+    names = {script.function: script.name for script in Script.all()}
     longest: dict[str, float] = {}
     for _, _, us, words, *_ in rows:
-        name = names.get(words[1]) if words[0].upper() == b"EVALSHA" else None
+        name = names.get(words[1]) if words[0].upper() == b"FCALL" else None
         if name is not None:
             longest[name] = max(us / 1000, longest.get(name, 0.0))
     return longest

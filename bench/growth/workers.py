@@ -29,7 +29,7 @@ async def measure(lab: Lab) -> None:
     for case, (workers, partitions, goal) in CASES.items():
         spent, records = await deliver(workers, partitions, max(10, int(RECORDS * lab.pace.scale)))
         lab.note(case, "redis_us_per_record", spent.cpu_s * 1e6 / records, "us", "process", goal)
-        lab.note(case, "scripts_per_record", spent.commands.get("evalsha", 0) / records, "scripts", "process")
+        lab.note(case, "scripts_per_record", spent.commands.get("fcall", 0) / records, "scripts", "process")
 
 
 async def deliver(workers: int, partitions: int, records: int) -> tuple[Spent, int]:

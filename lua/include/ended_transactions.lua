@@ -6,7 +6,8 @@
 --             steps that stay are those whose broker died between the commit and the response.
 -- Uses of txn/apply: hmget_chunked, call_chunked, now.
 --- @include "include/ended_retention"
-local steps = { answered = {} }
+local steps = {}
+steps.answered = {}
 
 function steps.is_kept(nonce)
   return is_step(nonce) and not steps.answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)

@@ -1,9 +1,9 @@
 -- The live bits of scheduled entries: 4096 to a chunk, entry e at bit e % 4096, the least significant bit of a byte first.
 -- A chunk that is absent is all zero.  Changes are made in memory; live.save writes them.
-local live = { chunks = {}, bytes = {}, changed = {} }
+local live = {}
 local LIVE_CHUNK, LIVE_BYTES = 4096, 512
 
-function live.open(key) live.key = key end
+function live.open(key) live.key, live.chunks, live.bytes, live.changed = key, {}, {}, {} end
 
 local function live_chunk(c)
   local bits = live.chunks[c]

@@ -6,7 +6,8 @@
 -- earlier release cannot parse "+" and leaves such a transaction to newer brokers.
 -- Uses of txn/apply: now, find, gmatch, log, call_chunked.
 local INLINE_BYTES, FORGET_MAX = 4096, 1000
-local wide = { MORE = "+", added = {}, new = {}, gone = {}, room = FORGET_MAX }
+local wide = { MORE = "+" }
+wide.added, wide.new, wide.gone, wide.room = {}, {}, {}, FORGET_MAX
 
 -- Names are percent-encoded: no participant has a "+" in it.
 local function is_wide(txn) return find(txn.participants, wide.MORE, 1, true) ~= nil end

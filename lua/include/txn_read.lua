@@ -1,5 +1,4 @@
 -- Reads what the operations of a call need (txn/apply): the coordinator's state, transactions, outcomes, transactional ids.
-local first_op, last_op = 11, #ARGV - 2
 local serials, nonces, is_listed, allocations, names = {}, {}, {}, 0, {}
 local BY_NAME = {
   init_id = true, add_by_id = true, verify_by_id = true, end_by_id = true, forget_id = true, commit_all = true,

@@ -1,4 +1,4 @@
--- Writes what the operations of a call changed (txn/apply).  Log records of finished transactions are dead: their bits in `live`
+-- Writes what the operations of a call changed (txn/apply), and packs their replies.  Log records of finished transactions are dead: their bits in `live`
 -- become 0, and an entry without live records is deleted.
 wide.save()
 local stale, stale_bits = {}, {}
@@ -56,7 +56,7 @@ if find(live, "1", 1, true) then
     end
   end
   logged = entry
-elseif identity and next(identity.changed) then
+elseif next(identities_changed) or is_decided_here then
   logged = entry -- every change raises the number: a coordinator whose Redis lost writes is known by it (txn/takeover)
 end
 if logged ~= held[2] then redis.call("HSET", KEYS[1], "entry", logged) end
@@ -76,12 +76,12 @@ for _, serial in ipairs(fresh) do
 end
 call_chunked("ZADD", KEYS[3], ordered)
 call_chunked("HSET", KEYS[7], named)
-if identity then
+if #names > 0 then
   local renewed = {}
-  for name, id in pairs(identity.changed) do
-    renewed[#renewed + 1], renewed[#renewed + 2] = name, identity.text(id)
+  for name, id in pairs(identities_changed) do
+    renewed[#renewed + 1], renewed[#renewed + 2] = name, identity_text(id)
   end
-  call_chunked("HDEL", KEYS[11], identity.gone)
+  call_chunked("HDEL", KEYS[11], identities_gone)
   call_chunked("HSET", KEYS[11], renewed)
 end
 if next(finished) or next(steps.answered) then outcomes_save(finished) end
@@ -89,4 +89,9 @@ local following_text = format("%d", following)
 if following_text ~= held[1] or committed + aborted + timeout > 0 then
   redis.call("HSET", KEYS[1], "next", following_text, "created", tonumber(held[3]) + created, "committed",
     tonumber(held[4]) + committed, "aborted", tonumber(held[5]) + aborted, "timeout", tonumber(held[6]) + timeout)
+end
+local lowest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", 0, 1)[1] or ""
+local packed = cmsgpack.pack(replies)
+if allocations > 0 then
+  redis.call("HSET", KEYS[8], ARGV[2], call .. " " .. lowest .. " " .. following_text .. "\n" .. packed)
 end

@@ -34,60 +34,9 @@ WRITES      after everything was read and checked; a repeated call that allocate
             reply stored in `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
---- @include "include/status"
---- @include "include/id_allocation"
---- @include "include/txn_log"
---- @include "include/chunked"
-local match, gmatch, find, format, rep, sub = string.match, string.gmatch, string.find, string.format, string.rep, string.sub
-local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
-
-local stored_call = redis.call("HGET", KEYS[8], ARGV[2])
-if stored_call then
-  local number, lowest, following, replies = match(stored_call, "^(%d+) (%d*) (%d+)\n(.*)$")
-  if number == call then return { OK, lowest, following, replies, "0" } end
-end
-
---- @include "include/txn_read"
-local records, bits, replies, transitions = {}, {}, {}, {}
-local changed, finished, fresh, named = {}, {}, {}, {}
-local dying = {} -- positions of log records that are no longer needed
---- @include "include/ended_transactions"
---- @include "include/txn_operations"
-
--- Built only for a call with operations on transactional ids: each function costs a call as much as an operation does.
-local function load_identities()
-  --- @include "include/transactional_ids"
-  --- @include "include/commit_all"
-  for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
-  return { operations = identity_operations, text = identity_text, changed = identities_changed, gone = identities_gone }
-end
-local identity = #names > 0 and load_identities()
-local operations = { add = add, ["end"] = decide, expire = expire, complete = complete }
-for i = first_op, last_op, 3 do
-  local name, subject, reply = ARGV[i], ARGV[i + 1], nil
-  if name == "begin" then
-    reply = begin(subject, ARGV[i + 2])
-  elseif name == "allocate" then
-    reply = { OK, allocate() }
-  elseif name == "forget_step" then
-    reply = steps.forget(subject)
-  elseif BY_NAME[name] then
-    reply = identity.operations[name](subject, ARGV[i + 2])
-  elseif txns[subject] then
-    reply = operations[name](subject, txns[subject], ARGV[i + 2])
-  elseif outcomes[subject] then
-    reply = reply_ended(name, outcomes[subject], ARGV[i + 2])
-  else
-    reply = { TXN_NOT_FOUND }
-  end
-  replies[#replies + 1] = reply
-end
+local first_op, last_op = 11, #ARGV - 2
+--- @include "include/txn_apply"
 
 -- Everything below writes.
 --- @include "include/txn_write"
-local lowest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", 0, 1)[1] or ""
-local packed = cmsgpack.pack(replies)
-if allocations > 0 then
-  redis.call("HSET", KEYS[8], ARGV[2], call .. " " .. lowest .. " " .. following_text .. "\n" .. packed)
-end
 return { OK, lowest, following_text, packed, logged }

@@ -109,7 +109,7 @@ class Broker:
         )  # fmt: skip
         self.peer_watch = PeerWatch(self.live_brokers)
         self.waiters = Waiters(store)
-        self.coordinators = Coordinators(store, self.name, config, clock)
+        self.coordinators = Coordinators(store, self.name, config, clock, self.catalog.marker_written)
         self.leader_epochs = LeaderEpochs(store, self.catalog.answered)
         self.lost_writes = LostWrites(clock)
         self.rollbacks = Rollbacks(

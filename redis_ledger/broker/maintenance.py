@@ -3,7 +3,8 @@
 All of it is idempotent, so any broker may do it, and several may do it concurrently.
 
     partitions                       mostly their leader, the others rarely (maintenance_turns.py)
-    offsets, transactional ids       the broker that the job is assigned to; the others one time in RARELY
+    offsets, transactional ids,
+    function libraries               the broker that the job is assigned to; the others one time in RARELY
     transactions                     every broker
 
 The sweep of transactions sleeps until the earliest known deadline, at most sweep_interval_ms, or twice that with
@@ -22,6 +23,7 @@ from typing import Any
 import structlog
 
 from redis_ledger.broker.cluster.live_brokers import BEAT_MS, LiveBrokers
+from redis_ledger.broker.cluster.unused_libraries import UnusedLibraries
 from redis_ledger.broker.delayed.service import DelayedDelivery
 from redis_ledger.broker.groups.offsets import Offsets
 from redis_ledger.broker.topics.retention import TopicRetention
@@ -44,6 +46,7 @@ RETENTION_S = 30.0
 ENDED_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
+LIBRARIES_S = 600.0
 SCAN_S = 300.0  # finds partitions with delayed records whose announcement this broker missed
 HANGING_S = 60.0
 RARELY = 6
@@ -78,6 +81,7 @@ class Maintenance:
         self._live_brokers, self._offsets, self._producers, self._delayed = live_brokers, offsets, producers, delayed
         self._retention, self._hanging, self._buffer_snapshots = retention, hanging, buffer_snapshots
         self._keys = CatalogKeys(store.prefix)
+        self._libraries = UnusedLibraries(store, live_brokers)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
         self._limited_log = RateLimitedLog(REMIND_S)
@@ -98,6 +102,9 @@ class Maintenance:
             loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(SCAN_S))),
             loop.create_task(self._repeat("hanging", self._end_hanging, lambda: HANGING_S)),
             loop.create_task(self._repeat("snapshots", self._buffer_snapshots.take_due, lambda: LOOK_S)),
+            loop.create_task(
+                self._repeat("libraries", self._in_turn("libraries", self._libraries.remove), lambda: LIBRARIES_S)
+            ),
             loop.create_task(self._repeat("ids", self._in_turn("ids", self.expire_transactional_ids), lambda: IDLE_S)),
         ]
 

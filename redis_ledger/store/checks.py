@@ -22,6 +22,11 @@ from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.store import Store
 from redis_ledger.store.suitability import Durability, Problem, is_known, problems
 
+LIBRARIES_CURE = (
+    "Let its user run FCALL and FUNCTION LIST, LOAD and DELETE, or free memory, whichever the reason names. Until then "
+    "EVALSHA calls the scripts, which costs Redis more."
+)
+
 
 class UnsuitableRedis(Exception):
     """The Redis cannot be used.  problems: all of them, each with its remedy."""
@@ -75,8 +80,9 @@ async def check(
     bad += [_as_problem(status.sentence) for status in lost]
     if not bad:
         bad += await _writing(store)
-    if not bad:
+    if not bad and (why := store.topology.scripts.refusal):
         bad += await _scripts(store)
+        found.append(Problem("warning", f"Redis takes no function libraries: {why}", LIBRARIES_CURE))
     if bad:
         raise UnsuitableRedis(bad)
     store.admission.promised = ExpectedNode(durability, start_over, copies)
@@ -103,7 +109,7 @@ async def _writing(store: Store) -> list[Problem]:
 
 
 async def _scripts(store: Store) -> list[Problem]:
-    """Checks that every script is loaded everywhere; loads refused scripts again to get the error message."""
+    """Loads every script everywhere, for nodes that take no libraries."""
     scripts = Script.all()
     replies = await asyncio.gather(*(store.everywhere(b"SCRIPT", b"LOAD", script.source) for script in scripts))
     return [

@@ -172,7 +172,8 @@ class Cluster(Topology):
                 return address
 
             link = Node(self.watch, locate, self.conclude, self._down, name=address.name,
-                        primary=lambda: False, inspection=self.admission, open_barrier=self.open_barrier)  # fmt: skip
+                        primary=lambda: False, inspection=self.admission,
+                            scripts=self.scripts, open_barrier=self.open_barrier)  # fmt: skip
             self._nodes[address.name] = link
         return link
 

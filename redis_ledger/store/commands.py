@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 # Sent to a node in any state: they neither read nor write records.
-ADMINISTRATION = frozenset({b"PING", b"ROLE", b"INFO", b"CONFIG", b"SCRIPT", b"TIME", b"ASKING", b"CLUSTER", b"WAIT"})
+ADMINISTRATION = frozenset({b"PING", b"ROLE", b"INFO", b"CONFIG", b"SCRIPT", b"FUNCTION", b"TIME", b"ASKING",
+                            b"CLUSTER", b"WAIT"})  # fmt: skip
 READS = frozenset(
     {
         b"GET", b"MGET", b"EXISTS", b"TYPE", b"TTL", b"PTTL", b"STRLEN", b"GETRANGE", b"DUMP", b"MEMORY", b"OBJECT",

@@ -44,13 +44,14 @@ _COURSES = {
     "MISCONF": Action.UNABLE,
     "NOREPLICAS": Action.UNABLE,
 }
+FUNCTION_MISSING = "ERR Function not found"
 _BECAUSE = "EXECABORT Transaction discarded because of: "
 
 
 def classify(error: ReplyError) -> ErrorReply:
     text = str(error).removeprefix(_BECAUSE)
     word, _, rest = text.partition(" ")
-    course = _COURSES.get(word, Action.FAULT)
+    course = Action.LOAD if text == FUNCTION_MISSING else _COURSES.get(word, Action.FAULT)
     if course in (Action.MOVED, Action.ASK):
         _slot, _, where = rest.partition(" ")
         host, _, port = where.partition(" ")[0].rpartition(":")
@@ -72,8 +73,9 @@ def classify_unit(replies: Sequence[Any]) -> ErrorReply | None:
     return classify(first)
 
 
-def is_script_missing(result: Any) -> bool:
-    """Whether an element of EXEC's list is a call of a script that is not loaded."""
-    return isinstance(result, list) and any(
-        isinstance(element, ReplyError) and str(element).startswith("NOSCRIPT") for element in result
-    )
+def missing_script(result: Any) -> str:
+    """Returns the error if an element of EXEC's list is a call of a script or function that is not loaded, else ""."""
+    if not isinstance(result, list):
+        return ""
+    errors = (str(element) for element in result if isinstance(element, ReplyError))
+    return next((text for text in errors if text.startswith(("NOSCRIPT", FUNCTION_MISSING))), "")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address
 from redis_ledger.store.connection import Arg, Connection, ask, handshake
-from redis_ledger.store.scripts import Script
+from redis_ledger.store.script_calls import ScriptCalls, load_missing
 
 N_contra = TypeVar("N_contra", contravariant=True)  # a node
-_log = logging.getLogger("redis_ledger.store")
 Probe = Callable[[Sequence[Sequence[Arg]]], Awaitable[list[Any]]]  # commands to replies; errors are values
 
 
@@ -42,24 +41,21 @@ async def greet(
     address: Address,
     node: N_contra,
     inspection: Inspection[N_contra],
+    scripts: ScriptCalls,
     *,
     primary_only: Callable[[], bool],
 ) -> None:
     """Authenticates, loads the scripts and inspects the node. Raises OSError, HiredisError, LedgerError."""
     await handshake(conn, address)
-    scripts, questions = Script.all(), inspection.questions(node)
-    loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
-    role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
-    pong, loaded = replies[0], replies[len(questions) :]
+    questions = inspection.questions(node)
+    role, *replies = await ask(conn, [(b"ROLE",), *questions])
+    pong = replies[0]
     if isinstance(pong, Exception) and not str(pong).startswith("MISCONF"):
         raise pong
     if isinstance(role, list) and role[0] != b"master" and primary_only():
         raise StoreUnavailable(f"Redis at {address.name} is not the primary any more.")
     if broken := next((each for each in replies if isinstance(each, ConnectionError)), None):
         raise broken
-    for script, sha in zip(scripts, loaded, strict=True):
-        if isinstance(sha, Exception):
-            # Other scripts still work; a call of this one fails with the same message, and so do the start-up checks.
-            _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
-    inspection.take(node, address.name, questions, replies[: len(questions)])
+    scripts.note(node, address.name, await load_missing(partial(ask, conn)))
+    inspection.take(node, address.name, questions, replies)
     await ask(conn, inspection.claim(node))

@@ -41,7 +41,7 @@ from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.inspection import Inspection, greet
 from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo, parse_replication
-from redis_ledger.store.scripts import Script
+from redis_ledger.store.script_calls import ScriptCalls, loads, refusal
 from redis_ledger.store.watch import Watch
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
@@ -55,6 +55,7 @@ class Node:
     on_down    called after every failed attempt and every break
     primary    whether a replica at that address is refused now
     inspection checks a new connection before its first call
+    scripts    how scripts are called; loaded on a new connection
     open_barrier  creates the barrier of a new connection; None: replies do not wait for replicas
     """
 
@@ -68,6 +69,7 @@ class Node:
         name: str,
         primary: Callable[[], bool],
         inspection: Inspection[Node],
+        scripts: ScriptCalls,
         open_barrier: Callable[[Node, Connection, Address, ReplicationInfo], ReplicationBarrier] | None = None,
     ) -> None:
         self.name = name
@@ -83,7 +85,7 @@ class Node:
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
-        self._inspection, self._open_barrier = inspection, open_barrier
+        self._inspection, self._open_barrier, self._scripts = inspection, open_barrier, scripts
         self._may_refuse = open_barrier is not None
         self._paused: Connection | None = None  # a connection whose calls wait until `recheck` is over
         self._rechecks: asyncio.Task[None] | None = None
@@ -157,17 +159,22 @@ class Node:
         last[-1].plain = False
         last[-1].fences += (done,)
 
-    def load_scripts(self) -> asyncio.Future[Any]:
-        """Sends SCRIPT LOAD for every script, before the next call."""
+    def load_scripts(self, missing: str) -> asyncio.Future[Any]:
+        """Loads every script or library, before the next call.  missing: the error of a call."""
         loop = asyncio.get_running_loop()
         last: asyncio.Future[Any] = loop.create_future()
-        for script in Script.all():
+        for command in loads(missing):
             last = loop.create_future()
-            last.add_done_callback(_forget)
-            call = RedisCall(last, pack((b"SCRIPT", b"LOAD", script.source)), -1, True)
+            last.add_done_callback(self._loaded)
+            call = RedisCall(last, pack(command), -1, True)
             call.in_sync = ALONE
             self.send(call)
         return last
+
+    def _loaded(self, future: asyncio.Future[Any]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if self._scripts.uses_functions and (why := refusal(error)):
+            self._scripts.note(self, self.name, why)
 
     # Time
 
@@ -240,7 +247,7 @@ class Node:
             self._tried = address = await self.locate()
             conn = await dial(address, lambda: Connection(settle, self._lost))
             try:
-                await greet(conn, address, self, self._inspection, primary_only=self._primary)
+                await greet(conn, address, self, self._inspection, self._scripts, primary_only=self._primary)
                 barrier = await self._barrier(conn, address)
                 await self._inspection.compare(self, partial(ask, conn), within_s=self._connect_s_max() / 2)
                 # The last reply and the end of the connection may have arrived together.
@@ -386,9 +393,3 @@ class Node:
                 call.fail(StoreUnavailable("the store is closed."))
             self.leave(call)
         await asyncio.gather(self._task, return_exceptions=True)
-
-
-def _forget(future: asyncio.Future[Any]) -> None:
-    """Marks the outcome as retrieved; there is no waiter."""
-    if not future.cancelled():
-        future.exception()

@@ -24,7 +24,7 @@ _SILENT = re.compile(
 )
 _VISIBLE = re.compile(rb"[^\n]")
 # On one line, or up to the first `end` at the start of a line.
-_FUNCTION = re.compile(
+FUNCTION = re.compile(
     rb"^(?:local function (?P<local>\w+)|function (?P<table>\w+)\.(?P<field>\w+))\("
     rb"(?:[^\n]*\Wend[ ]*$|[^\n]*\n(?:(?!end\b)[^\n]*\n)*end[ ]*$)",
     re.MULTILINE,
@@ -46,7 +46,7 @@ class _Definition(NamedTuple):
 
 def pruned(source: bytes) -> bytes:
     """Returns the source without unused definitions; lines keep their numbers."""
-    text = _SILENT.sub(lambda found: _VISIBLE.sub(b" ", found[0]), source)
+    text = masked(source)
     definitions = sorted(_definitions(text), key=lambda each: each.begin)
     unused = set(definitions) - _used(text, definitions)
     at, kept = 0, list[bytes]()
@@ -56,9 +56,18 @@ def pruned(source: bytes) -> bytes:
     return b"".join([*kept, source[at:]])
 
 
+def masked(source: bytes) -> bytes:
+    """Returns the source with blanks in place of comments and strings."""
+    return _SILENT.sub(lambda found: _VISIBLE.sub(b" ", found[0]), source)
+
+
+def without_comments(source: bytes) -> bytes:
+    return _SILENT.sub(lambda found: b"" if found[0].startswith(b"--") else found[0], source)
+
+
 def _definitions(text: bytes) -> Iterator[_Definition]:
     within: set[int] = set()
-    for found in _FUNCTION.finditer(text):
+    for found in FUNCTION.finditer(text):
         table = found["table"]
         within.update(range(found.start(), found.end()))
         if table is None:
@@ -82,16 +91,16 @@ def _used(text: bytes, definitions: list[_Definition]) -> set[_Definition]:
     for each in definitions:
         statements.append(text[at : each.begin])
         at = each.end
-    named = _names(b"".join([*statements, text[at:]]))
+    named = names_in(b"".join([*statements, text[at:]]))
     used = set[_Definition]()
     while more := [each for each in definitions if each not in used and each.names & named]:
         used.update(more)
         for each in more:
-            named |= _names(text[each.begin : each.end])
+            named |= names_in(text[each.begin : each.end])
     return used
 
 
-def _names(text: bytes) -> set[bytes]:
+def names_in(text: bytes) -> set[bytes]:
     """Every name in the text, and for `t.f` both `t` and `t.f`."""
     words = set(_WORD.findall(text))
     return words | {word.partition(b".")[0] for word in words}

@@ -1,7 +1,9 @@
-"""Lua scripts from the folder lua/: expands includes, and names scripts by their SHA-1.
+"""Lua scripts from the folder lua/: expands includes, and names scripts for Redis.
 
-    lua/ledger/append.lua ──┐
-    lua/include/status.lua ─┴─ --- @include "include/status" ──▶ one source ──▶ pruned ──▶ sha1 ──▶ EVALSHA
+    lua/ledger/append.lua ──┐                                                       ┌▶ a function of a library ──▶ FCALL
+    lua/include/status.lua ─┴─ --- @include "include/status" ──▶ source ──▶ pruned ─┴▶ sha1 ──▶ EVALSHA
+
+Brokers call functions (function_library.py), and EVALSHA where Redis takes no libraries (script_calls.py).
 
 A file is included once per script, at its first include.  The line `#!lua flags=...`, which makes Redis check slots and
 memory before the script starts, must stay the first line.  The folder is `redis_ledger/_lua/`: a copy in the wheel, a
@@ -12,9 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from redis_ledger.store.function_library import Library, build
 from redis_ledger.store.pruning import pruned
 
 _INCLUDE = re.compile(rb'^([ \t]*)---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', re.MULTILINE)
@@ -37,21 +42,35 @@ NAMES_ABSENT = frozenset(
     }
 )  # fmt: skip
 
+# Scripts whose KEYS are of several slots: only for a server that is not part of a cluster.
+SPANS_SLOTS = frozenset({"txn/apply_and_end"})
+
 
 class ScriptBroken(Exception):
     """A script cannot be built from its files; this is a bug in lua/ or in the packaging."""
 
 
 class Script:
-    """One script.  sha: 40 hex digits, for EVALSHA.  names_absent: its KEYS may be absent."""
+    """One script.
 
-    __slots__ = ("name", "names_absent", "sha", "source")
+    function      its name in a library, for FCALL; empty if it is in none
+    sha           40 hex digits, for EVALSHA
+    names_absent  its KEYS may be absent
+    spans_slots   they are of several slots
+    """
 
-    def __init__(self, name: str, source: bytes) -> None:
-        self.name = name
+    __slots__ = ("function", "name", "names_absent", "sha", "source", "spans_slots")
+
+    def __init__(self, name: str, source: bytes, function: bytes = b"") -> None:
+        self.name, self.function = name, function
         self.names_absent = name in NAMES_ABSENT
+        self.spans_slots = name in SPANS_SLOTS
         self.source = source
         self.sha = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
+
+    def eval(self, keys: Sequence[bytes], args: Sequence[Any]) -> tuple[Any, ...]:
+        """EVAL with the source: for rare commands to a node that may have nothing loaded."""
+        return (b"EVAL", self.source, len(keys), *keys, *args)
 
     def __repr__(self) -> str:
         return f"Script({self.name!r})"
@@ -65,6 +84,11 @@ class Script:
     def all(cls) -> tuple[Script, ...]:
         """All scripts, by name; files under lua/include/ are not scripts."""
         return _load_all()
+
+    @staticmethod
+    def libraries() -> tuple[Library, ...]:
+        """The libraries that have all scripts as functions."""
+        return _libraries()
 
 
 @cache
@@ -81,8 +105,28 @@ def names(root: Path) -> list[str]:
 
 
 @cache
+def _source(name: str) -> bytes:
+    return pruned(expand(folder(), name))
+
+
+@cache
+def _library(area: str) -> Library:
+    sources = {name: _source(name) for name in names(folder()) if name.startswith(f"{area}/")}
+    try:
+        return build(area, sources)
+    except ValueError as error:
+        raise ScriptBroken(f"{error}.") from None
+
+
+@cache
+def _libraries() -> tuple[Library, ...]:
+    return tuple(_library(area) for area in sorted({name.partition("/")[0] for name in names(folder())}))
+
+
+@cache
 def _load(name: str) -> Script:
-    return Script(name, pruned(expand(folder(), name)))
+    source = _source(name)
+    return Script(name, source, _library(name.partition("/")[0]).functions[name])
 
 
 @cache

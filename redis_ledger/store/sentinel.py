@@ -53,7 +53,8 @@ class Sentinel(Standalone):
 
     def _make_link(self, watch: Watch) -> Node:
         return Node(watch, self._locate, self.conclude, name=self._target.service,
-                    primary=lambda: True, inspection=self.admission, open_barrier=self.open_barrier)  # fmt: skip
+                    primary=lambda: True, inspection=self.admission,
+                    scripts=self.scripts, open_barrier=self.open_barrier)  # fmt: skip
 
     async def _locate(self) -> Address:
         why: object = "no sentinel is named in the URL"

@@ -128,7 +128,7 @@ class SlotRetry:
             self._ask(topology.at(verdict.host, verdict.port, link))
         else:
             if course is Action.LOAD:
-                link.load_scripts()
+                link.load_scripts(verdict.text)
             self._send(len(self._rest))
 
     def _pause(self, verdict: ErrorReply) -> None:

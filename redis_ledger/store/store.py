@@ -23,6 +23,7 @@ from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
+from redis_ledger.store.script_calls import LIST, load_missing, names_of
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.sentinel import Sentinel
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
@@ -66,6 +67,7 @@ class Store:
         self._create_future = topology.loop.create_future
         self._slot = topology.slot
         self._send = topology.send
+        self._command = topology.scripts.command
         self._pubsub = Pubsub(topology)
         self._copies: dict[bytes, int] = {}  # required by topics, if more than by the broker; by hash tag
 
@@ -122,14 +124,15 @@ class Store:
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True
     ) -> asyncio.Future[Any]:
-        """EVALSHA on the node of keys[0].  retry: the script is idempotent."""
+        """Calls a script on the node of keys[0].  retry: the script is idempotent."""
         future = self._create_future()
         slot = self._slot(keys[0])
-        call = RedisCall(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
+        call = RedisCall(future, pack_small(self._command(script, keys, args)), slot, retry)
         if script.names_absent:
             call.apart = True
         if self._copies:
-            call.in_sync = self._copies_of(keys[0])
+            tags = keys if script.spans_slots else keys[:1]
+            call.in_sync = max(map(self._copies_of, tags))
         self._send(slot, call)
         return future
 
@@ -166,7 +169,7 @@ class Store:
         more = 0
         for command in commands:
             if isinstance(command, ScriptCall):
-                frames.append(_evalsha(command))
+                frames.append(pack(self._command(*command)))
             elif isinstance(command, Packed):
                 frames.append(command.frame)
                 more += command.commands - 1
@@ -190,6 +193,10 @@ class Store:
             self._copies[_hash_tag(key)] = copies
         elif self._copies:
             self._copies.pop(_hash_tag(key), None)
+
+    def requires_more_copies(self, key: bytes) -> bool:
+        """Whether calls on keys with this hash tag wait for more copies than others."""
+        return self._copies_of(key) > 0
 
     def _copies_of(self, key: bytes) -> int:
         return self._copies.get(_hash_tag(key), 0)
@@ -218,6 +225,17 @@ class Store:
                 raise reply
         return replies
 
+    async def libraries(self) -> set[bytes]:
+        """Names of the function libraries of any release, on any primary."""
+        return set().union(*map(names_of, await self.everywhere(*LIST)))
+
+    async def load_libraries(self) -> None:
+        """Loads libraries again on nodes that have refused them."""
+        scripts = self.topology.scripts
+        for link in self.topology.links():
+            if link in scripts.refusals:
+                scripts.note(link, link.name, await load_missing(link.ask))
+
     async def scan(self, pattern: str, count: int = 1_000) -> AsyncIterator[list[bytes]]:
         """The keys of every primary that match the pattern, in pages; a key that moves may come twice, or not."""
         for link in self.topology.links():
@@ -241,7 +259,3 @@ class Store:
 
 def _hash_tag(key: bytes) -> bytes:
     return key[key.find(b"{") : key.find(b"}")]
-
-
-def _evalsha(call: ScriptCall) -> Frame:
-    return pack((b"EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args))

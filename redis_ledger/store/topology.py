@@ -21,12 +21,13 @@ from redis_ledger.store.address import Address, Target
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Connection, RedisCall
 from redis_ledger.store.copies import CopiesRequired
-from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
+from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, missing_script
 from redis_ledger.store.keys import replication_marker
 from redis_ledger.store.node import Node
 from redis_ledger.store.node_status import refused_by_redis
 from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo
+from redis_ledger.store.script_calls import ScriptCalls
 from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.watch import Watch
 
@@ -57,6 +58,7 @@ class Topology:
         self.loop = asyncio.get_running_loop()
         self.watch = watch
         self.admission = Admission(self, prefix)
+        self.scripts = ScriptCalls()
         self.gates: dict[int, SlotRetry] = {}
         self.closed = False
         watch.watched.append(self._look)
@@ -140,7 +142,7 @@ class Topology:
             return
         course = verdict.course
         if course is Action.FAULT or (course is Action.LOAD and call.hops >= LOADS_MAX):
-            # A script that stays missing was refused by SCRIPT LOAD; the reason is in the log.
+            # A script that stays missing was refused when it was loaded.
             call.fail(ReplyError(verdict.text))
         elif course is Action.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
@@ -160,10 +162,11 @@ class Topology:
         gate.refuse(call, link, verdict)
 
     def _conclude_unit(self, link: Node, call: RedisCall, result: Any) -> None:
-        if not is_script_missing(result):
+        missing = missing_script(result)
+        if not missing:
             call.answer(result)
             return
-        loaded = link.load_scripts()
+        loaded = link.load_scripts(missing)
         loaded.add_done_callback(lambda _: call.fail(ScriptMissing()))
 
     def open_gate(self, place: int) -> None:
@@ -220,6 +223,7 @@ class Standalone(Topology):
         # A replica is accepted at the start, so that all its problems are reported; later a failover is awaited.
         return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
                     primary=lambda: self.admission.is_open, inspection=self.admission,
+                    scripts=self.scripts,
                     open_barrier=self.open_barrier)  # fmt: skip
 
     async def _locate(self) -> Address:

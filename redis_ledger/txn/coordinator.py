@@ -12,7 +12,7 @@ and still fills the batches.  Source: PIP-31, PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -33,6 +33,7 @@ from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.txn.end_at_once import EndAtOnce, MarkerWritten, Place
 from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import TxnState
 
@@ -130,8 +131,12 @@ _ENDED = {"C": TxnState.COMMITTED, "A": TxnState.ABORTED, "T": TxnState.ABORTED}
 class Coordinators:
     """The transaction coordinators of the cluster."""
 
-    def __init__(self, store: Store, broker: str, config: Config, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, broker: str, config: Config, clock: Clock, on_marker: MarkerWritten = lambda *_: None
+    ) -> None:
+        """on_marker: called with topic, topic id, partition and entry of every marker that a decision's call wrote."""
         self._store, self._broker, self._config, self._clock = store, broker, config, clock
+        self._on_marker = on_marker
         self._all: list[Coordinator] = []
         self._turn = 0
 
@@ -141,7 +146,10 @@ class Coordinators:
         held = int(await self._store.command("HGET", keys.state, "coordinators", key=keys.state) or 0)
         count = max(held, self._config.coordinators)
         known = len(self._all)
-        new = [Coordinator(self._store, n, self._broker, self._config, self._clock) for n in range(known, count)]
+        new = [
+            Coordinator(self._store, n, self._broker, self._config, self._clock, self._on_marker)
+            for n in range(known, count)
+        ]
         now = self._clock.now_ms()
         await asyncio.gather(*(self._store.call(OPEN, c.keys.all(), (now,)) for c in new))
         if len(self._all) == known:
@@ -208,10 +216,15 @@ class Coordinators:
             if status != Status.OK:
                 raise refusal_error(txn, status, fields)
 
-    async def decide(self, txn: TxnId, *, commit: bool) -> Decision:
+    async def decide(self, txn: TxnId, *, commit: bool, known: Iterable[Participant] | None = None) -> Decision:
         """COMMITTING or ABORTING is in the log when this returns: the point of no return.  A repeated decision gets the
-        same answer; a contradicting one raises AlreadyCommitted, AlreadyAborted or TransactionTimedOut."""
-        return self._decision(txn, await self.of(txn).submit("end", txn.serial, "C" if commit else "A"))
+        same answer; a contradicting one raises AlreadyCommitted, AlreadyAborted or TransactionTimedOut.
+
+        known: if these are all participants, the transaction may have ended when this returns (txn/end_at_once.py).
+        """
+        end = None if known is None else EndAtOnce(txn.serial, txn.producer_id, places_of(known))
+        wanted = "C" if commit else "A"
+        return self._decision(txn, await self.of(txn).submit_end("end", txn.serial, wanted, end))
 
     async def expire(self, txn: TxnId) -> Decision | None:
         """Aborts the transaction if its deadline has passed, or takes over its overdue end; None when neither is so."""
@@ -306,6 +319,16 @@ class Coordinators:
         if fields[0] == "ended":
             return Decision(txn, _ENDED[fields[1]], [], watermark)
         return Decision.decode(txn, fields, watermark)
+
+
+def places_of(participants: Iterable[Participant]) -> dict[Place, list[str]]:
+    """The places of participants, each with the names of its subscriptions."""
+    places: dict[Place, list[str]] = {}
+    for topic, topic_id, number, subscription in participants:
+        names = places.setdefault((topic, topic_id, number), [])
+        if subscription is not None:
+            names.append(subscription)
+    return places
 
 
 def encode_participants(participants: Sequence[Participant]) -> str:

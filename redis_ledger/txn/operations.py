@@ -23,8 +23,10 @@ from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
+from redis_ledger.txn.end_at_once import PARTICIPANT_BYTES, EndAtOnce, EndsAtOnce, MarkerWritten
 
-APPLY, FORGET = Script.load("txn/apply"), Script.load("txn/forget")
+APPLY, APPLY_AND_END = Script.load("txn/apply"), Script.load("txn/apply_and_end")
+FORGET = Script.load("txn/forget")
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
 MORE = "more"  # the reply to an operation that is more work than one call does
 FORGET_MAX = 250  # outcomes, and steps, that one call forgets
@@ -54,13 +56,24 @@ class _Operation(NamedTuple):
     subject: str | int
     rest: str
     future: asyncio.Future[Reply]
+    end: EndAtOnce | None = None
 
 
 class Coordinator:
     """Sends operations to one coordinator in batches."""
 
-    def __init__(self, store: Store, number: int, broker: str, config: Config, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        number: int,
+        broker: str,
+        config: Config,
+        clock: Clock,
+        on_marker: MarkerWritten = lambda *_: None,
+    ) -> None:
         self.number = number
+        is_one_server = EndsAtOnce.is_possible(store, config)
+        self._ends = EndsAtOnce(store, number, config, clock, on_marker) if is_one_server else None
         self.keys = CoordinatorKeys(store.prefix, number)
         self._store, self._config, self._clock = store, config, clock
         self._broker = broker
@@ -107,12 +120,24 @@ class Coordinator:
         self._group.add(_Operation(name, subject, rest, future), len(rest) + 16, lazy=lazy)
         return future
 
+    def submit_end(
+        self, name: OperationName, subject: str | int, rest: str, end: EndAtOnce | None
+    ) -> asyncio.Future[Reply]:
+        """Sends an operation that decides a transaction, and ends it in the same call if that is possible: the reply is
+        then that of a transaction that has ended."""
+        if self._ends is None or end is None or not self._ends.takes(end):
+            return self.submit(name, subject, rest)
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        size = len(rest) + 16 + end.participants * PARTICIPANT_BYTES
+        self._group.add(_Operation(name, subject, rest, future, end), size)
+        return future
+
     def abort_command(self, serials: Sequence[str]) -> tuple[Arg, ...]:
         """The command that decides to abort these transactions; the sweep then ends them. It carries another broker
         name, so that it does not take part in the numbering of calls."""
         operations = [word for serial in serials for word in ("end", serial, "A")]
         args: list[Arg] = [self._clock.now_ms(), f"{self._broker}!", 0, *self._limits, *operations]
-        return (b"EVALSHA", APPLY.sha, len(self._key_list), *self._key_list, *args)
+        return APPLY.eval(self._key_list, args)
 
     @property
     def waiting(self) -> int:
@@ -126,9 +151,16 @@ class Coordinator:
         self._calls += 1
         metrics.coordinator_batch.observe(len(operations))
         args: list[Any] = [self._clock.now_ms(), self._broker, self._calls, *self._limits]
+        ends = _ends_of(operations)
+        if self._ends is None or not ends:
+            for operation in operations:
+                args += operation[:3]
+            return self._store.call(APPLY, self._key_list, args)
+        keys, before, after = self._ends.encode(len(operations), ends)
+        args += before
         for operation in operations:
             args += operation[:3]
-        return self._store.call(APPLY, self._key_list, args)
+        return self._store.call(APPLY_AND_END, (*self._key_list, *keys), (*args, *after))
 
     def _settle(self, operations: list[_Operation], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
@@ -138,7 +170,9 @@ class Coordinator:
                     operation.future.set_exception(error)
                     operation.future.exception()  # no caller awaits a lazy operation; the sweep repeats it
             return
-        _, lowest, following, replies, entry = done.result()
+        _, lowest, following, replies, entry, *ended = done.result()
+        if ended and self._ends is not None:
+            self._ends.settle(_ends_of(operations), *ended)
         self.following = max(self.following, int(following))
         self.entry = max(self.entry, int(entry))
         watermark = int(lowest) - 1 if lowest else int(following) - 1
@@ -147,3 +181,7 @@ class Coordinator:
                 self._group.add(operation)
             elif not operation.future.done():
                 operation.future.set_result(Reply(status, fields, watermark))
+
+
+def _ends_of(operations: Sequence[_Operation]) -> list[EndAtOnce]:
+    return [operation.end for operation in operations if operation.end is not None]

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Decision
+from redis_ledger.txn.coordinator import Decision, places_of
+from redis_ledger.txn.end_at_once import marker_entry
 from redis_ledger.txn.states import TxnState
 
 END = Script.load("txn/end")
@@ -135,9 +136,9 @@ class _PartitionEnds:
 
     def _written(self, decision: Decision, offset: int) -> None:
         producer = decision.producer
-        flags = TRANSACTIONAL | MARKER | (COMMIT if decision.state is TxnState.COMMITTING else 0)
+        is_commit = decision.state is TxnState.COMMITTING
         pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
-        self._on_marker(LogEntry(0, 0, offset, 1, 0, pid, epoch, -1, flags, self._clock.now_ms(), -1))
+        self._on_marker(marker_entry(offset, pid, epoch, is_commit, self._clock.now_ms()))
 
 
 class Participants:
@@ -159,11 +160,7 @@ class Participants:
     async def end(self, decision: Decision) -> None:
         """Returns when every participant is done.  Raises the first failure after all were tried; the caller or the
         sweep then repeats the decision."""
-        places: dict[tuple[str, str, int], list[str]] = {}
-        for participant in decision.participants:
-            names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
-            if participant.subscription is not None:
-                names.append(participant.subscription)
+        places = places_of(decision.participants)
         partitions = [self._at(place) for place in places]
         ends = [ends.end(decision, names) for ends, names in zip(partitions, places.values(), strict=True)]
         if len(ends) == 1:

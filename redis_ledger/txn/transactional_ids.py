@@ -11,7 +11,7 @@ Source: KIP-98, KIP-360, KIP-890; lua/include/transactional_ids.lua.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -28,7 +28,15 @@ from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, encode_participants, split_participants
+from redis_ledger.txn.coordinator import (
+    Coordinators,
+    Decision,
+    Participant,
+    encode_participants,
+    places_of,
+    split_participants,
+)
+from redis_ledger.txn.end_at_once import EndAtOnce
 from redis_ledger.txn.operations import Coordinator, OperationName
 
 COORDINATORS_PER_PRIMARY = 4
@@ -101,14 +109,25 @@ class TransactionalIds:
         return await self._named("verify_by_id", transactional_id, producer_id, epoch, participants)
 
     async def end(
-        self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        commit: bool,
+        bump: bool,
+        known: tuple[TxnId, Iterable[Participant]] | None = None,
     ) -> ProducerIdentity:
         """Decides the transaction; the caller applies the decision.  bump: return the next epoch.  Raises
-        InvalidTxnStatus if it contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
+        InvalidTxnStatus if it contradicts an earlier decision, ProducerFenced, UnknownTransactionalId.
+
+        known: the open transaction and its participants, as far as they are known; it may have ended then, without a
+        decision that is still to be applied (txn/end_at_once.py).
+        """
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
-        return await self._identified(coordinator, transactional_id, "end_by_id", rest)
+        end = None if known is None else EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
+        return await self._identified(coordinator, transactional_id, "end_by_id", rest, end)
 
     async def get(self, transactional_id: str) -> TransactionalIdRecord | None:
         coordinator = self.coordinator(transactional_id)
@@ -171,9 +190,14 @@ class TransactionalIds:
         return TxnId(coordinator.number, found.pop())
 
     async def _identified(
-        self, coordinator: Coordinator, transactional_id: str, name: OperationName, rest: str
+        self,
+        coordinator: Coordinator,
+        transactional_id: str,
+        name: OperationName,
+        rest: str,
+        end: EndAtOnce | None = None,
     ) -> ProducerIdentity:
-        status, fields, watermark = await coordinator.submit(name, encode_name(transactional_id), rest)
+        status, fields, watermark = await coordinator.submit_end(name, encode_name(transactional_id), rest, end)
         if status != Status.OK:
             raise _refusal(transactional_id, status, fields)
         number, epoch, *open_end = fields

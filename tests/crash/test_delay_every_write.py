@@ -39,7 +39,7 @@ AT_ONCE = 12  # cases that are checked together
 WRITES = {
     "XADD+ledger/schedule", "delay/cancel", "delay/drop_snapshot", "delay/fire", "delay/load", "delay/move",
     "delay/rearm", "delay/replace", "delay/rotate", "delay/seal", "delay/set_repeat", "delay/settle", "delay/write",
-    "txn/apply", "txn/end",
+    "txn/apply", "txn/apply_and_end", "txn/end",
 }  # fmt: skip
 DUES = {value: after for step in SCHEDULED.values() for value, after in step.items() if after is not None}
 

@@ -32,9 +32,11 @@ from tests.support.crash_child import Case, Report, RunCase, calls_step, crash_c
 TIMEOUT_MS = 1_500
 LEASE_MS = 1_000
 INPUT, OUTPUT = ["one", "two"], ["ONE", "TWO"]
+END = "txn/apply_and_end"
 # What the step consists of.  The coordinator begins, registers, decides and, at the end, completes the transaction.
-KINDS = {"cursor/claim": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/pending_ack": 1, "txn/end": 3}
-COORDINATOR_CALLS = {"execute": 3, "calls": 6}
+KINDS = {"cursor/claim": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/pending_ack": 1}
+IN_SEVERAL_CALLS = {"execute": {"txn/apply": 3, "txn/end": 3}, "calls": {"txn/apply": 6, "txn/end": 3}}
+IN_ONE_CALL = {"execute": {"txn/apply": 1, END: 1}, "calls": {"txn/apply": 4, END: 1}}
 
 
 def kinds(writes: Sequence[str]) -> Counter[str]:
@@ -42,28 +44,35 @@ def kinds(writes: Sequence[str]) -> Counter[str]:
 
 
 def is_decided(case: Case, report: Report, writes: Sequence[str]) -> bool:
-    """Whether the decision to commit reached Redis before the worker died: the coordinator's last call before the ends.
+    """Whether the decision to commit reached Redis before the worker died: with the end in one call, or by the
+    coordinator's last call before the ends.
 
     writes: those of the worker that survived
     """
-    decision = max(n for n in range(writes.index("txn/end")) if writes[n] == "txn/apply") + 1
+    if END in writes:
+        decision = writes.index(END) + 1
+    else:
+        decision = max(n for n in range(writes.index("txn/end")) if writes[n] == "txn/apply") + 1
     return not report.died or case.n - (case.when == "before") >= decision
 
 
-async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int) -> Case:
+async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_one_call: bool) -> Case:
     names = [f"{role}-{n}" for role in ("in", "left", "right")]
     for name in names:
         await broker.topics.create(name)
     await broker.subscriptions.create(names[0], "work")
     await broker.records.produce(names[0], records(*INPUT))
-    return Case(url, broker.config.prefix, step, names[0], names[1:], n, when, TIMEOUT_MS, LEASE_MS)
+    prefix = broker.config.prefix
+    return Case(url, prefix, step, names[0], names[1:], n, when, TIMEOUT_MS, LEASE_MS, in_one_call)
 
 
-async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, when: str) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(
+    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool
+) -> list[tuple[Case, Report]]:
     """One case after the other, each at a later write, the last of which survives."""
     cases = []
     for n in range(1, 50):
-        case = await prepared(broker, url, step, when, n)
+        case = await prepared(broker, url, step, when, n, in_one_call)
         report = await run(case)
         cases.append((case, report))
         if not report.died:
@@ -120,14 +129,22 @@ async def repeated(broker: Broker, case: Case, decided: bool) -> None:
 
 
 async def assert_cut_and_mended(
-    url: str, prefix: str, step: Literal["execute", "calls"], when: Literal["before", "after"], *, at_once: bool
+    url: str,
+    prefix: str,
+    step: Literal["execute", "calls"],
+    when: Literal["before", "after"],
+    *,
+    at_once: bool,
+    in_one_call: bool,
 ) -> None:
-    async with one(url, prefix, coordinators=1) as broker, crash_child() as run:
+    """in_one_call: whether the transaction ends in one call.  What mends it uses the other way."""
+    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when)
+        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call)
         # Then each of them has been passed
         writes = cases[-1][1].writes
-        assert kinds(writes) == KINDS | {"txn/apply": COORDINATOR_CALLS[step]}
+        calls = IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS
+        assert kinds(writes) == KINDS | calls[step]
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         for case, report in cases[:-1]:
             assert report.writes[: case.n] == writes[: case.n]
@@ -144,24 +161,30 @@ async def assert_cut_and_mended(
             assert await assert_all_or_nothing(broker, case)
 
 
+@pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_repeated(redis_url, prefix, when, at_once):
+async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_repeated(
+    redis_url, prefix, when, at_once, in_one_call
+):
     """CL-15, CL-19, TS-04, TC-20: one call, repeated under its nonce."""
-    await assert_cut_and_mended(redis_url, prefix, "execute", when, at_once=at_once)
+    await assert_cut_and_mended(redis_url, prefix, "execute", when, at_once=at_once, in_one_call=in_one_call)
 
 
+@pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_comes_back(redis_url, prefix, when):
+async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_comes_back(
+    redis_url, prefix, when, in_one_call
+):
     """CL-15, CL-19, TS-04, TS-11, AK-04: begin, two produces, an acknowledgement and a commit."""
-    await assert_cut_and_mended(redis_url, prefix, "calls", when, at_once=False)
+    await assert_cut_and_mended(redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call)
 
 
 async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
     """CL-15, TC-20: participants and coordinator on different nodes."""
-    await assert_cut_and_mended(cluster_url, prefix, "execute", "before", at_once=False)
+    await assert_cut_and_mended(cluster_url, prefix, "execute", "before", at_once=False, in_one_call=False)
 
 
 async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
     """CL-15, TC-20: as above, call by call."""
-    await assert_cut_and_mended(cluster_url, prefix, "calls", "after", at_once=False)
+    await assert_cut_and_mended(cluster_url, prefix, "calls", "after", at_once=False, in_one_call=False)

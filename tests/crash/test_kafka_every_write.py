@@ -18,21 +18,25 @@ from tests.support.broker import eventually, live_transactions, one, outstanding
 from tests.support.crash_child import GROUP, INPUT, Case, Report, RunCase, crash_child, kafka_step
 
 OUTPUT = [value.upper() for value in INPUT]
-ALWAYS = {"XADD+ledger/append": 2, "cursor/offset_commit": 1, "txn/end": 3}
-COORDINATOR_CALLS = {"kafka 1": 6, "kafka 2": 6}  # identity; two partitions; the group; the end; done
+ALWAYS = {"XADD+ledger/append": 2, "cursor/offset_commit": 1}
+IN_SEVERAL_CALLS = {"txn/apply": 6, "txn/end": 3}  # identity; two partitions; the group; the end; done
+IN_ONE_CALL = {"txn/apply": 4, "txn/apply_and_end": 1}
 
 
-async def prepared(broker: Broker, url: str, step: str, when: str, n: int) -> Case:
+async def prepared(broker: Broker, url: str, step: str, when: str, n: int, in_one_call: bool) -> Case:
     names = [f"{role}-{n}" for role in ("in", "left", "right")]
     for name in names:
         await broker.topics.create(name)
-    return Case(url, broker.config.prefix, cast("Any", step), names[0], names[1:], n, cast("Any", when), 0, 0)
+    prefix, any_step, any_when = broker.config.prefix, cast("Any", step), cast("Any", when)
+    return Case(url, prefix, any_step, names[0], names[1:], n, any_when, 0, 0, in_one_call)
 
 
-async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, when: str) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(
+    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool
+) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
-        case = await prepared(broker, url, step, when, n)
+        case = await prepared(broker, url, step, when, n, in_one_call)
         report = await run(case)
         cases.append((case, report))
         if not report.died:
@@ -59,15 +63,15 @@ async def begun_again(broker: Broker, case: Case) -> None:
     assert [await outstanding(broker, topic) for topic in topics] == [0, 0, 0], case.n
 
 
-async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str) -> None:
-    async with one(url, prefix, coordinators=1) as broker, crash_child() as run:
+async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str, *, in_one_call: bool) -> None:
+    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when)
+        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         counted = Counter(writes)
-        assert {name: counted[name] for name in ALWAYS} == ALWAYS
-        assert counted["txn/apply"] == COORDINATOR_CALLS[step]
+        expected = ALWAYS | (IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS)
+        assert {name: counted[name] for name in expected} == expected
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         # When the client begins again
         await asyncio.gather(*(begun_again(broker, case) for case, _ in cases))
@@ -75,13 +79,14 @@ async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str) -> 
         assert await eventually(lambda: live_transactions(broker), 0) == 0
 
 
+@pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", ["kafka 1", "kafka 2"])
 async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_next_producer(
-    redis_url, prefix, step, when
+    redis_url, prefix, step, when, in_one_call
 ):
-    await assert_cut_and_mended(redis_url, prefix, step, when)
+    await assert_cut_and_mended(redis_url, prefix, step, when, in_one_call=in_one_call)
 
 
 async def test_a_kafka_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
-    await assert_cut_and_mended(cluster_url, prefix, "kafka 2", "after")
+    await assert_cut_and_mended(cluster_url, prefix, "kafka 2", "after", in_one_call=False)

@@ -11,6 +11,8 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, ProducerSequence
 from redis_ledger.errors import LedgerError, TransactionAbortOnly
@@ -29,9 +31,10 @@ from tests.support.proxy import Proxy, proxy
 
 
 @contextlib.asynccontextmanager
-async def behind_a_proxy(redis: Any, prefix: str) -> AsyncIterator[tuple[Broker, Proxy]]:
+async def behind_a_proxy(redis: Any, prefix: str, *, in_one_call: bool = True) -> AsyncIterator[tuple[Broker, Proxy]]:
     """A broker without background work, so that the next request is the test's."""
-    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, coordinators=1) as broker:
+    settings: dict[str, Any] = {"coordinators": 1, "one_call_transactions": in_one_call}
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
         await broker.maintenance.close()
         yield broker, relay
 
@@ -86,9 +89,10 @@ async def test_a_begin_whose_reply_is_lost_makes_one_transaction(redis, prefix):
         assert await live_transactions(broker) == len(begun)
 
 
-async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(redis, prefix):
+@pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 2), (True, 1)])
+async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(redis, prefix, in_one_call, round_trips):
     """CL-13, TS-06, TB-08"""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, in_one_call=in_one_call) as (broker, relay):
         await broker.topics.create("left")
         await broker.topics.create("right")
         values = []
@@ -104,7 +108,7 @@ async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(red
             await broker.records.produce("right", records(str(n)), transaction=txn)
             ready.append(txn)
             values.append(str(n))
-        committed = await at_every_round_trip(relay, commit, least=2)
+        committed = await at_every_round_trip(relay, commit, least=round_trips)
         for txn in ready:
             await broker.transactions.abort(txn)
         # Then every caller received one success, and each output is in the log once
@@ -116,9 +120,10 @@ async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(red
         assert await settled(broker, "left", "right") == [0, 0, 0]
 
 
-async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix):
+@pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 4), (True, 3)])
+async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix, in_one_call, round_trips):
     """CL-13, CL-15, TB-13: begin, acknowledge, append, decide, end: whichever reply is lost."""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, in_one_call=in_one_call) as (broker, relay):
         for topic in ("in", "left", "right"):
             await broker.topics.create(topic)
         await broker.subscriptions.create("in", "work")
@@ -133,7 +138,7 @@ async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix):
                 [ExecuteRecords("left", value), ExecuteRecords("right", value), ExecuteRecords("left", value)],
             )
 
-        done = await at_every_round_trip(relay, step, least=4)
+        done = await at_every_round_trip(relay, step, least=round_trips)
         numbers = [str(n) for n in range(1, len(done) + 1)]
         assert await visible(broker, "right") == {0: numbers}
         assert await visible(broker, "left") == {0: [n for n in numbers for _ in range(2)]}

@@ -122,10 +122,10 @@ async def test_a_step_aborted_by_its_timeout_is_done_when_it_is_repeated(pair):
     ids = list(await receive_values(first, "in", "work", "w"))
     decide = first.coordinators.decide
 
-    async def never(txn, *, commit):
+    async def never(txn, *, commit, known):
         assert commit
         await vanish(first)
-        return await decide(txn, commit=commit)
+        return await decide(txn, commit=commit, known=known)
 
     first.coordinators.decide = never
     with pytest.raises((LedgerError, AssertionError)):

@@ -135,7 +135,7 @@ async def test_decision_is_applied_by_a_surviving_broker(pair, commit):
 
 async def test_a_participant_that_ends_at_the_sixth_try_is_ended_once(redis_url, prefix, monkeypatch):
     """TS-09, TB-27: what failed before has left nothing."""
-    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+    async with one(redis_url, prefix, end_overdue_ms=60_000, one_call_transactions=False) as broker:
         await broker.topics.create("t")
         txn = await begun(broker, "a")
         ends, tried = broker.transactions._participants.end, []
@@ -308,7 +308,8 @@ async def test_transaction_stays_ending_while_a_participant_fails(redis_url, pre
 
 @pytest.mark.parametrize("together", [False, True])
 async def test_a_commit_is_not_answered_while_a_participant_fails(redis_url, prefix, together):
-    async with one(redis_url, prefix, end_overdue_ms=60_000, redis_timeout_ms=300) as broker:
+    settings = {"end_overdue_ms": 60_000, "redis_timeout_ms": 300, "one_call_transactions": False}
+    async with one(redis_url, prefix, **settings) as broker:
         await broker.topics.create("wide", 3)
         txns = [(await broker.transactions.begin(together="nightly")).id for _ in range(3)]
         for number, txn in enumerate(txns):

@@ -289,7 +289,7 @@ async def test_deleted_partition_leaves_no_key_and_can_be_recreated(partition, s
 
 async def test_batches_in_flight_are_written_once_and_in_order_after_redis_forgot_its_scripts(partition, store):
     # Given a server that has lost its scripts, so that payload arrives and is not accepted
-    await store.everywhere("SCRIPT", "FLUSH", "SYNC")
+    await store.everywhere("FUNCTION", "FLUSH", "SYNC")
     # When a new producer sends five batches at once
     sent = [append(partition, f"{n}".encode(), producer_id=9, epoch=0, sequence=n) for n in range(5)]
     offsets = await asyncio.gather(*sent)

@@ -12,15 +12,18 @@ from redis_ledger.store.store import ReplyError, Script, ScriptCall, ScriptMissi
 from tests.support.processes import eventually
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
+from tests.support.script_functions import functions, replace_scripts
 
-PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
-FREE = Script("test/free", b"#!lua flags=allow-oom\nreturn redis.call('DEL', KEYS[1])")
+PUSH, FREE = functions(
+    push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])",
+    free=b"#!lua flags=allow-oom\nreturn redis.call('DEL', KEYS[1])",
+)
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store knows the scripts of these tests instead of those in lua/."""
-    monkeypatch.setattr(Script, "all", lambda: (PUSH, FREE))
+    replace_scripts(monkeypatch, PUSH, FREE)
 
 
 @pytest.fixture
@@ -28,6 +31,11 @@ async def store(redis_url: str, prefix: str) -> AsyncIterator[Store]:
     store = await Store.open(redis_url, prefix=prefix)
     yield store
     await store.close()
+
+
+def forget_scripts(redis: Server) -> None:
+    redis.ask("SCRIPT", "FLUSH")
+    redis.ask("FUNCTION", "FLUSH")
 
 
 def key(store: Store, name: str = "k") -> bytes:
@@ -114,10 +122,12 @@ async def test_a_cancelled_call_leaves_the_replies_behind_it_in_place(store):
     assert await second == 2
 
 
-async def test_scripts_are_loaded_again_after_script_flush_and_order_is_kept(redis, store):
+@pytest.mark.parametrize("uses_functions", [True, False])
+async def test_scripts_are_loaded_again_after_a_flush_and_order_is_kept(redis, store, uses_functions):
     # Given scripts that the server has forgotten
+    store.topology.scripts.uses_functions = uses_functions
     await store.call(PUSH, [key(store)], [b"first"])
-    redis.ask("SCRIPT", "FLUSH")
+    forget_scripts(redis)
     # When calls go out, some while the first is being refused
     early = [store.call(PUSH, [key(store)], [n]) for n in range(50)]
     await asyncio.sleep(0)
@@ -126,8 +136,10 @@ async def test_scripts_are_loaded_again_after_script_flush_and_order_is_kept(red
     assert await asyncio.gather(*early, *late) == list(range(2, 102))
 
 
-async def test_a_unit_whose_script_was_unknown_says_so_and_works_the_second_time(redis, store):
-    redis.ask("SCRIPT", "FLUSH")
+@pytest.mark.parametrize("uses_functions", [True, False])
+async def test_a_unit_whose_script_was_unknown_says_so_and_works_the_second_time(redis, store, uses_functions):
+    store.topology.scripts.uses_functions = uses_functions
+    forget_scripts(redis)
     unit = [(b"SET", key(store), b"v"), ScriptCall(PUSH, [key(store) + b":list"], [b"x"])]
     with pytest.raises(ScriptMissing):
         await store.multi(key(store), unit)

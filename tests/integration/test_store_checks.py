@@ -12,13 +12,14 @@ from redis_ledger.store.checks import Report, UnsuitableRedis, check
 from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Script, Store
 from tests.support.redis_servers import redis_server, replicated
+from tests.support.script_functions import replace_scripts
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", tuple)
+    replace_scripts(monkeypatch)
 
 
 @contextlib.asynccontextmanager
@@ -110,7 +111,7 @@ async def test_a_replica_is_refused():
 
 async def test_a_script_that_redis_does_not_take_is_refused_by_name(monkeypatch):
     broken = Script("test/broken", b"#!lua\nthis is not lua")
-    monkeypatch.setattr(Script, "all", lambda: (broken,))
+    replace_scripts(monkeypatch, broken)
     async with store_on(**DURABLE) as store:
         with pytest.raises(UnsuitableRedis, match="does not take the script test/broken"):
             await check(store, "disk")

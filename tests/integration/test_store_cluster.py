@@ -10,18 +10,19 @@ import pytest
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.cluster import key_slot
-from redis_ledger.store.store import Script, ScriptCall, Store
+from redis_ledger.store.store import ScriptCall, Store
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster
+from tests.support.script_functions import functions, replace_scripts
 
-PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
-PUSH_BOTH = Script(
-    "test/both", b"#!lua\nredis.call('RPUSH', KEYS[2], ARGV[1])\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])"
+PUSH, PUSH_BOTH = functions(
+    push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])",
+    both=b"#!lua\nredis.call('RPUSH', KEYS[2], ARGV[1])\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])",
 )
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", lambda: (PUSH, PUSH_BOTH))
+    replace_scripts(monkeypatch, PUSH, PUSH_BOTH)
 
 
 @pytest.fixture

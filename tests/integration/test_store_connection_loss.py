@@ -10,16 +10,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
-from redis_ledger.store.store import Script, Store
+from redis_ledger.store.store import Store
 from tests.support.proxy import Proxy, proxy
 from tests.support.redis_servers import Server, redis_server
+from tests.support.script_functions import functions, replace_scripts
 
-PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
+(PUSH,) = functions(push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", lambda: (PUSH,))
+    replace_scripts(monkeypatch, PUSH)
 
 
 @pytest.fixture

@@ -10,14 +10,15 @@ import pytest
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.cluster import key_slot
-from redis_ledger.store.store import ReplyError, Script, Store
+from redis_ledger.store.store import ReplyError, Store
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
+from tests.support.script_functions import replace_scripts
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", tuple)
+    replace_scripts(monkeypatch)
 
 
 @pytest.fixture

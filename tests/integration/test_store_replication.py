@@ -14,17 +14,18 @@ from redis_ledger.store.connection import RedisCall
 from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node import Node
 from redis_ledger.store.replication import HELD_BYTES_MAX
-from redis_ledger.store.store import Script, Store
+from redis_ledger.store.store import Store
 from tests.support.redis_servers import Server, redis_cluster, redis_server, replicated, wait_in_step
+from tests.support.script_functions import functions, replace_scripts
 from tests.support.sentinels import naming
 
-PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
+(PUSH,) = functions(push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 TIMEOUT_MS = 400
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", lambda: (PUSH,))
+    replace_scripts(monkeypatch, PUSH)
 
 
 @pytest.fixture

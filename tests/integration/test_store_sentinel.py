@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.store import Script, Store
+from redis_ledger.store.store import Store
 from tests.support.redis_servers import Server, free_port, redis_server
+from tests.support.script_functions import functions, replace_scripts
 from tests.support.sentinels import naming, sentinel
 
-PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
+(PUSH,) = functions(push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", lambda: (PUSH,))
+    replace_scripts(monkeypatch, PUSH)
 
 
 async def test_the_primary_is_found_through_the_first_sentinel_that_answers(redis: Server, prefix):

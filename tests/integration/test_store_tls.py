@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.store import Script, Store
+from redis_ledger.store.store import Store
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server
+from tests.support.script_functions import replace_scripts
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Script, "all", tuple)
+    replace_scripts(monkeypatch)
 
 
 @pytest.fixture(scope="module")

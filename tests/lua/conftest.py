@@ -17,18 +17,20 @@ from tests.support.ledger_scripts import Ledger, TxnCoordinator
 Connect = Callable[[str], redis.Redis]
 
 
-@pytest.fixture(params=["single", "cluster"])
+@pytest.fixture(params=["single", "cluster", "evalsha"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    """A client of the node that owns a key."""
+    """A client of the node that owns a key.  evalsha: it calls scripts as a broker does if Redis takes no libraries."""
     clients: list[redis.Redis] = []
 
     def client(key: str) -> redis.Redis:
-        if request.param == "single":
-            url = request.getfixturevalue("redis_url")
-        else:
+        if request.param == "cluster":
             url = request.getfixturevalue("cluster").owner(key_slot(key.encode())).url
-        clients.append(redis.Redis.from_url(url))
-        return clients[-1]
+        else:
+            url = request.getfixturevalue("redis_url")
+        made = redis.Redis.from_url(url)
+        made.calls_by_sha = request.param == "evalsha"  # type: ignore[attr-defined]
+        clients.append(made)
+        return made
 
     yield client
     for each in clients:
@@ -61,9 +63,11 @@ def delays(connect: Connect, prefix: str) -> Iterator[Delays]:
     made.check()
 
 
-@pytest.fixture(params=["redis_url", "cluster_url"])
+@pytest.fixture(params=["redis_url", "cluster_url", "evalsha"])
 def client(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with connected(request.getfixturevalue(request.param)) as opened:
+    by_sha = request.param == "evalsha"
+    with connected(request.getfixturevalue("redis_url" if by_sha else request.param)) as opened:
+        opened.calls_by_sha = by_sha
         yield opened
 
 

@@ -7,6 +7,7 @@ import pytest
 from redis_ledger.store.keys import GroupKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
+from tests.support.script_functions import run_script
 
 
 class Group:
@@ -16,7 +17,7 @@ class Group:
         self.client, self.key = client, GroupKeys(prefix, "g").state
 
     def run(self, script, *args):
-        reply = self.client.eval(Script.load(f"group/{script}").source, 1, self.key, *args)
+        reply = run_script(self.client, Script.load(f"group/{script}"), [self.key], args)
         return [Status(reply[0]), *(value.decode() for value in reply[1:])]
 
     def claim(self, broker, dead="", kind="classic", generation=0):

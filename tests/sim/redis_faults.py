@@ -64,6 +64,7 @@ async def pause_writes(redis: RedisNodes, fault: Fault) -> AsyncIterator[None]:
 async def flush_scripts(redis: RedisNodes, fault: Fault) -> AsyncIterator[None]:
     server = redis.servers[fault.target]
     await ask(server, "SCRIPT", "FLUSH")
+    await ask(server, "FUNCTION", "FLUSH")
     yield
 
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from redis import Redis
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import NoScriptError
 
 from redis_ledger.cursor.ranges import flat, to_ranges
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script, folder
 from tests.support.fake_log import TOPIC_ID, FakeLog
+from tests.support.script_functions import run_script
 
 CHUNK = 8192
 NOW = 1_000_000
@@ -95,11 +95,7 @@ class Subscription:
 
     def run(self, script: str | Script, keys: Any, *args: Any) -> list[Any]:
         script = Script.load(script) if isinstance(script, str) else script
-        client = self.log.client
-        try:
-            reply = client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
-        except NoScriptError:
-            reply = client.execute_command("EVAL", script.source, len(keys), *keys, *args)
+        reply = run_script(self.log.client, script, keys, args)
         if not isinstance(reply, list):
             return [reply]
         return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]

@@ -20,6 +20,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from tests.support.ledger_scripts import NO_TXN, TOPIC_ID, Ledger, decode_reply
+from tests.support.script_functions import call_of, load_once
 
 STAMP = 7  # newest timestamp of what is scheduled, unless a test says otherwise
 Due = int | tuple[int, int] | list[int]
@@ -57,7 +58,7 @@ class Delays(Ledger):
         self.d = self.keys.delay
         self.delay_ledger = -1
         self.sizes: dict[int, int] = {}  # records of every entry that was accepted
-        client.script_load(Script.load("ledger/schedule").source)
+        load_once(client, Script.load("ledger/schedule"))
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ class Delays(Ledger):
         args: list[Any] = [topic_id, self.ledger, self.delay_ledger, self.now, k.wake, len(batches)]
         for batch in batches:
             args += self._original(**{name: value for name, value in batch.items() if name != "topic_id"})
-        pipe.execute_command("EVALSHA", Script.load("ledger/schedule").sha, len(keys), *keys, *args)
+        pipe.execute_command(*call_of(self.client, Script.load("ledger/schedule"), keys, args))
         reply = pipe.execute(raise_on_error=False)[-1]
         if isinstance(reply, Exception) or reply[0] != Status.OK:
             return [reply if isinstance(reply, Exception) else decode_reply(reply)] * len(batches)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import redis
-from redis.exceptions import NoScriptError
 
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import Aborted, LogEntry, parse_aborted, parse_log
@@ -19,6 +18,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.txn import log as txn_log
 from redis_ledger.txn.operations import decode_replies
+from tests.support.script_functions import call_of, load_once, run_script
 
 TOPIC_ID = "t-1"
 NOW = 1_000_000
@@ -35,11 +35,7 @@ class Node:
         self.now = NOW
 
     def run(self, name: str, keys: Sequence[bytes], *args: Any) -> list[Any]:
-        script = Script.load(name)
-        try:
-            reply = self.client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
-        except NoScriptError:
-            reply = self.client.execute_command("EVAL", script.source, len(keys), *keys, *args)
+        reply = run_script(self.client, Script.load(name), keys, args)
         return decode_reply(reply) if isinstance(reply, list) else [reply]
 
     def dump(self) -> dict[str, Any]:
@@ -67,7 +63,7 @@ class Ledger(Node):
         self.keys = PartitionKeys(prefix, topic, number)
         self.ledger = 1
         self.begins_in = ""
-        client.script_load(Script.load("ledger/append").source)
+        load_once(client, Script.load("ledger/append"))
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
         return self.run("ledger/create", self.keys.create_keys(), topic_id, self.now)
@@ -87,7 +83,7 @@ class Ledger(Node):
         for batch in batches:
             data = self.xadd(pipe, batch.get("ledger", self.ledger), batch.get("payload", b"payload"))
         script, keys, args = self.accept_call(data, *batches)
-        pipe.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        pipe.execute_command(*call_of(self.client, script, keys, args))
         reply = pipe.execute(raise_on_error=False)[-1]
         return self.answers(reply, len(batches))
 

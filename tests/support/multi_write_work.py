@@ -363,7 +363,7 @@ WORKS = {
     "hold": Work(received_and_begun, hold_even, abort, all_can_be_acknowledged, "cursor/pending_ack", 4),
     "end of what is held": Work(held, commit, ended, held_ones_are_settled, "txn/end"),
     "wide end": Work(written_widely, commit, ended, seen_on_all_or_none, "txn/end", PARTITIONS),
-    "done": Work(with_ghosts, commit, ended, nothing_of_ghosts_is_left, "txn/apply", 3, only="txn/apply"),
+    "done": Work(with_ghosts, commit, ended, nothing_of_ghosts_is_left, "txn/apply", only="txn/apply"),
     "clear": Work(scheduled, clear, clear, nothing_is_scheduled, "delay/clear", 3),
     "cancel": Work(scheduled_in_one, cancel_all, cancel_all, nothing_is_scheduled, "delay/cancel"),
     "end of what is scheduled": Work(

@@ -2,12 +2,13 @@
 
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
-                                      "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false}
+                                      "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false,
+                                      "libraries": ["7326fd58677e", ...]}
 
 "kafka" is the address of the first Kafka listener; "listeners" has the addresses of all if they are named; "asks" is
-auth_required.  A client gets the addresses of the listener that it connected to, and only brokers with that listener.
-A broker with one unnamed listener counts as having the first listener of the others, so that names can be introduced
-broker by broker.
+auth_required; "libraries" are the hashes of the function libraries that the broker calls.
+A client gets the addresses of the listener that it connected to, and only brokers with that listener.  A broker
+with one unnamed listener counts as having the first listener of the others, so names can be introduced one by one.
 
 State is in Redis, so any broker serves any partition; the leader is only the broker that Kafka clients are sent to.
 Leaders are a function of the live node ids, so all brokers agree.  A broker without a heartbeat for SILENT_MS is not
@@ -32,6 +33,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from redis_ledger.store.function_library import hash_of
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
@@ -61,6 +63,7 @@ class Node(NamedTuple):
     listeners: Mapping[str, str] = MappingProxyType({})
     requires_auth: bool = False
     is_leaving: bool = False
+    libraries: frozenset[str] = frozenset()
 
     @property
     def kafka(self) -> str:
@@ -79,6 +82,7 @@ class _Addresses(msgspec.Struct):
     listeners: dict[str, str] = {}
     asks: bool = False
     leaving: bool = False
+    libraries: frozenset[str] = frozenset()
 
 
 _decode = msgspec.json.Decoder(_Addresses).decode
@@ -130,6 +134,7 @@ class LiveBrokers:
             "listeners": named,
             "asks": self._requires_auth,
             "leaving": self._leaves,
+            "libraries": sorted(hash_of(library.name) for library in Script.libraries()),
         }
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
@@ -142,7 +147,7 @@ class LiveBrokers:
         for name, text in zip(reply[4::2], reply[5::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
-            nodes.append(node.at(found.kafka))
+            nodes.append(node.at(found.kafka)._replace(libraries=found.libraries))
         known = {node.name for node in self.unauthenticated}
         self._learn(nodes)
         for each in self.unauthenticated:
@@ -222,6 +227,11 @@ class LiveBrokers:
     def live(self) -> Sequence[str]:
         """Names of all live brokers."""
         return [node.name for node in self._nodes]
+
+    @property
+    def libraries(self) -> frozenset[str]:
+        """Hashes of the function libraries that live brokers call."""
+        return frozenset().union(*(node.libraries for node in self._nodes))
 
     @property
     def name(self) -> str:

@@ -163,7 +163,7 @@ class Rollbacks:
             return
         deadline = self._loop.time() + within_s
         row: list[Arg] = [b"HSET", self._name, node.life]
-        await _ask(node.ask, [_evalsha(WRITE_ALLOW_OOM, (key,), row)])
+        await _ask(node.ask, [WRITE_ALLOW_OOM.eval((key,), row)])
         while self._loop.time() < deadline:
             (lives,) = await _ask(node.ask, [(b"HMGET", key, *others)])
             if is_elsewhere(lives) or all(life is not None and life.decode() == node.life for life in lives):
@@ -207,7 +207,7 @@ class Rollbacks:
             return False
         following = known.catalog_version + 1
         row: list[Arg] = [b"HSET", b"version", following, b"lost_above", stored, b"continued_at", following]
-        await _ask(probe, [_evalsha(WRITE_ALLOW_OOM, (state,), row)])
+        await _ask(probe, [WRITE_ALLOW_OOM.eval((state,), row)])
         self._lost.lost_topics(known.catalog_version, stored)
         return True
 
@@ -215,7 +215,7 @@ class Rollbacks:
         """The numbers of those that were older."""
         mine = [c for c in self._coordinators if owns(c.keys.state) and any(known.coordinators.get(c.number, ()))]
         commands = [
-            _evalsha(COORDINATOR_TAKE_OVER, (c.keys.state,), (*known.coordinators[c.number], ENTRIES_GAP)) for c in mine
+            COORDINATOR_TAKE_OVER.eval((c.keys.state,), (*known.coordinators[c.number], ENTRIES_GAP)) for c in mine
         ]
         older = set[int]()
         for coordinator, reply in zip(mine, await _ask(probe, commands), strict=True):
@@ -330,11 +330,7 @@ class Rollbacks:
 
 def take_over_command(keys: PartitionKeys, each: AnsweredEnd, now_ms: int) -> tuple[Arg, ...]:
     args = (each.topic_id, each.epoch, each.end, GAP, now_ms, keys.wake, ITEMS_MAX)
-    return _evalsha(TAKE_OVER, (keys.state, keys.log), args)
-
-
-def _evalsha(script: Script, keys: Sequence[bytes], args: Sequence[Arg]) -> tuple[Arg, ...]:
-    return (b"EVALSHA", script.sha, len(keys), *keys, *args)
+    return TAKE_OVER.eval((keys.state, keys.log), args)
 
 
 async def _ask(probe: Probe, commands: Sequence[Sequence[Arg]]) -> list[Any]:

@@ -91,7 +91,7 @@ class Execute:
             failures = [r for r in results if isinstance(r, BaseException)]
             if failures:
                 raise failures[0]
-            decision = await self._coordinators.decide(txn, commit=True)
+            decision = await self._coordinators.decide(txn, commit=True, known=participants)
         except BaseException as error:
             await self._abort(txn, error)
             raise

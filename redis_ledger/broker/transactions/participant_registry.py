@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from redis_ledger.config import Config
 from redis_ledger.ids import TxnId
@@ -50,6 +50,10 @@ class ParticipantRegistry:
         """Whether this broker has registered it recently."""
         registered = self._known.get(txn)
         return registered is not None and registered.get(participant, NEVER_S) >= self._loop.time() - self._valid_s
+
+    def registered(self, txn: TxnId) -> Iterable[Participant]:
+        """The participants that this broker has registered; other brokers may have registered more."""
+        return self._known.get(txn, ())
 
     def remember(self, txn: TxnId, participants: Sequence[Participant], asked_s: float) -> None:
         """Adds participants that the coordinator has confirmed.  asked_s: when the request was sent (loop time)."""

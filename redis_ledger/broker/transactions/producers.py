@@ -131,7 +131,9 @@ class Producers:
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
     ) -> tuple[int, int]:
         """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction."""
-        identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump)
+        cached = self._open.get(producer_id)
+        known = None if cached is None else (cached.txn, self._registry.registered(cached.txn))
+        identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump, known)
         self.forget(producer_id)
         ended = await self._apply_decision(identified)
         if self._quotas.is_on:

@@ -126,8 +126,8 @@ class Transactions:
         """wait: "all" returns when every participant is done, "logged" when the decision is logged (TS-10).
         A retry has the same result.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
         _check_wait(wait)
-        decision = await self._coordinators.decide(txn, commit=True)
-        return await self._after(decision, wait)
+        known = self._registry.registered(txn) if wait == "all" else None
+        return await self._after(await self._coordinators.decide(txn, commit=True, known=known), wait)
 
     async def commit_all(
         self, txns: Sequence[TxnId], once: CommitNumber | None = None, *, wait: str = "all"
@@ -147,8 +147,8 @@ class Transactions:
 
     async def abort(self, txn: TxnId) -> Transaction:
         """A retry succeeds, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
-        decision = await self._coordinators.decide(txn, commit=False)
-        return await self._after(decision, "all")
+        known = self._registry.registered(txn)
+        return await self._after(await self._coordinators.decide(txn, commit=False, known=known), "all")
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)

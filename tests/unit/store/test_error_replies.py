@@ -10,7 +10,7 @@ from redis.crc import key_slot as redis_key_slot
 
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.connection import LARGE_BYTES, concat, pack
-from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
+from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, missing_script
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ from redis_ledger.store.error_replies import Action, ErrorReply, classify, class
         ("CLUSTERDOWN The cluster is down", Action.STALE),
         ("READONLY You can't write against a read only replica.", Action.STALE),
         ("NOSCRIPT No matching script. Please use EVAL.", Action.LOAD),
+        ("ERR Function not found", Action.LOAD),
         ("OOM command not allowed when used memory > 'maxmemory'.", Action.FULL),
         ("EXECABORT Transaction discarded because of: OOM command not allowed", Action.FULL),
         ("MISCONF Redis is configured to save RDB snapshots", Action.UNABLE),
@@ -60,9 +61,10 @@ def test_a_unit_is_judged_by_the_first_command_that_could_not_be_queued():
 
 
 def test_a_missing_script_is_seen_among_the_results_of_a_unit():
-    assert is_script_missing([1, ReplyError("NOSCRIPT No matching script.")])
-    assert not is_script_missing([1, ReplyError("WRONGTYPE")])
-    assert not is_script_missing(None)
+    assert missing_script([1, ReplyError("NOSCRIPT No matching script.")]) == "NOSCRIPT No matching script."
+    assert missing_script([ReplyError("WRONGTYPE"), ReplyError("ERR Function not found")]) == "ERR Function not found"
+    assert not missing_script([1, ReplyError("WRONGTYPE")])
+    assert not missing_script(None)
 
 
 @given(st.binary(max_size=40) | st.text("{}ab", max_size=12).map(str.encode))

@@ -1,0 +1,146 @@
+-- Ends transactions on one partition; KEYS and ARGV are those of txn/end.
+-- room: ranges of acknowledgements that the call may still settle.  leftovers: those of ended transactions that it may
+-- settle for each subscription in any case.  Returns the reply, and the room that is left.
+--- @include "include/status"
+--- @include "include/serial_order"
+--- @include "include/partition"
+--- @include "include/end_pending_acks"
+local ROOM, LEFTOVERS = 300, 32 -- of one call
+
+local function end_transactions(KEYS, ARGV, room, leftovers)
+  local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+  local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
+  local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest")
+  if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC }, room end
+  for k = 12, #KEYS, 6 do
+    if KEYS[k + 1] == KEYS[k] and (redis.call("HGET", KEYS[k], "kind") or "kafka") ~= "kafka" then return { STALE }, room end
+  end
+  local next_offset, before = tonumber(held[2]), held[2]
+  local delay = KEYS[11]
+  local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
+  local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
+  local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
+  local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- writes that operations share
+
+  local function watermark_of(coordinator)
+    if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
+    return marks[coordinator]
+  end
+
+  local function write_marker(pid, epoch, first, commit)
+    local offset = whole(next_offset)
+    redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
+      "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", held[4])
+    redis.call("HDEL", open_key, pid)
+    redis.call("ZREM", firsts, pid)
+    next_offset = next_offset + 1
+    if not commit then
+      redis.call("ZADD", aborted, offset, pid .. " " .. first .. " " .. whole(stable_offset(firsts, next_offset)))
+    end
+    local outcome = commit and "committed" or "aborted"
+    outcomes[outcome] = outcomes[outcome] + 1
+    return offset
+  end
+
+  -- Reads a cursor; operations share it, so it is read and written once.  An absent cursor has nothing pending.
+  local function cursor_at(k)
+    if opened[k] == nil then
+      opened[k] = cursors.read(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]) or false
+    end
+    return opened[k]
+  end
+
+  -- Settles what the operation at `place` holds on its subscriptions; returns whether that was all.
+  local function settle_all(place, txn, commit)
+    for j = 1, tonumber(ARGV[place + 6]) do
+      local c = cursor_at(12 + 6 * tonumber(ARGV[place + 6 + j]))
+      if c then
+        if room <= 0 and c.kind ~= "kafka" and redis.call("HEXISTS", c.pending, txn) == 1 then return false end
+        local offsets, ranges, is_left = settle(c, txn, commit, now, room)
+        room = room - ranges
+        if not commit then returned = returned + offsets end
+        if is_left then return false end
+      end
+    end
+    return true
+  end
+
+  local function finish(place, txn)
+    local pid, coordinator, serial, commit = ARGV[place], ARGV[place + 1], ARGV[place + 2], ARGV[place + 3] == "1"
+    local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
+    local open, marker = redis.call("HGET", open_key, pid), "-1"
+    if open then
+      local epoch, c, s, first = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)$")
+      if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
+    end
+    local aside = redis.call("HGET", delay, txn)
+    if aside and string.sub(aside, 1, 1) == "O" then
+      redis.call("HSET", delay, txn, (commit and "C" or "A") .. string.sub(aside, 2))
+      decided = decided .. " " .. txn
+    end
+    if native then forgotten[#forgotten + 1] = pid end
+    tombstones[#tombstones + 1], tombstones[#tombstones + 2] = ARGV[2], txn
+    local mark = watermark_of(coordinator)
+    if watermark ~= "" and (mark == "" or not serial_at_most(watermark, mark)) then
+      redis.call("HSET", watermarks, coordinator, watermark)
+      marks[coordinator], touched[coordinator] = watermark, true
+    end
+    return marker
+  end
+
+  local reply, at = { OK }, 6
+  for i = 1, count do
+    local txn = ARGV[at + 1] .. "-" .. ARGV[at + 2]
+    reply[#reply + 1] = settle_all(at, txn, ARGV[at + 3] == "1") and finish(at, txn) or "more"
+    at = at + 7 + tonumber(ARGV[at + 6])
+  end
+
+  cursors.call_chunked("HDEL", KEYS[4], forgotten)
+  cursors.call_chunked("ZADD", ended, tombstones)
+
+  local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
+  for _, c in pairs(opened) do
+    if c then
+      if next(touched) then returned = returned + settle_leftovers(c, is_over, now, math.max(room, leftovers)) end
+      settle_save(c)
+    end
+  end
+
+  local pids = next(touched) and redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "LIMIT", 0, 128) or {}
+  if #pids > 0 then
+    for i, row in ipairs(redis.call("HMGET", open_key, unpack(pids))) do
+      local epoch, c, s, first = string.match(row, "^(%-?%d+) (%d+) (%d+) (%d+)$")
+      if is_over(c, s) then write_marker(pids[i], epoch, first, false) end
+    end
+  end
+  local looked, passed = 2 * count + 2, {} -- more than this call adds; reading one costs as much as a small write
+  local function look(some)
+    for i = 1, #some, 2 do
+      local c, s = string.match(some[i], "^(%d+)%-(%d+)$")
+      local mark = c and watermark_of(c) or ""
+      if (mark ~= "" and serial_at_most(s, mark)) or (c and tonumber(some[i + 1]) < now - tonumber(ARGV[3])) then
+        passed[#passed + 1] = some[i]
+      end
+    end
+    return #some == 2 * looked
+  end
+  -- Looks at the oldest, and at a random range if there are many: tombstones of a coordinator with an old open transaction
+  -- stay, and must not hide those that other coordinators no longer need.
+  if look(redis.call("ZRANGEBYSCORE", ended, 0, "+inf", "WITHSCORES", "LIMIT", 0, looked)) then
+    local from = now % redis.call("ZCARD", ended)
+    look(redis.call("ZRANGE", ended, whole(from), whole(from + looked - 1), "WITHSCORES"))
+  end
+  if #passed > 0 then redis.call("ZREM", ended, unpack(passed)) end
+  for outcome, number in pairs(outcomes) do
+    if number > 0 then redis.call("HINCRBY", state, outcome, whole(number)) end
+  end
+  if whole(next_offset) ~= before then
+    local stable = whole(stable_offset(firsts, next_offset))
+    redis.call("HSET", state, "next", whole(next_offset), "stable", stable)
+    redis.call("SPUBLISH", ARGV[5], held[3] .. " " .. whole(next_offset) .. " " .. stable)
+  end
+  if decided ~= "" then redis.call("HSET", delay, "decided", waiting .. decided) end
+  if returned > 0 then redis.call("SPUBLISH", ARGV[5], "look again") end
+  if waiting .. decided ~= "" then reply[#reply + 1] = waiting .. decided end
+  return reply, room
+end

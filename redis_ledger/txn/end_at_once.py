@@ -1,0 +1,115 @@
+"""Transactions that are decided, ended on their partitions and completed in one call, where one server has all keys.
+
+    several slots    decide ─▶ end on each partition ─▶ done        three round trips
+    one server       decide, end, done: txn/apply_and_end           one
+
+A call carries the participants that this broker has registered.  The script ends a transaction only if these are all;
+else it only decides it.  Both ways store the same, so that either can complete what the other began.
+Source: docs/decisions/0035.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
+from redis_ledger.store.keys import PartitionKeys, encode_name
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
+
+PARTICIPANTS_MAX = 32  # of a transaction that is ended at once, and about as many in one call: some 4 ms of Redis
+PARTICIPANT_BYTES = 1_000  # what a participant counts for in the size of a call
+KEYS_KEPT = 10_000  # partitions whose keys are cached
+_outcomes = {"C": metrics.transactions_ended.labels("committed"), "A": metrics.transactions_ended.labels("aborted")}
+_decode_ended = msgspec.msgpack.Decoder(list[str]).decode
+
+Place = tuple[str, str, int]  # topic, topic id, partition
+MarkerWritten = Callable[[str, str, int, LogEntry], None]
+
+
+class EndAtOnce(NamedTuple):
+    """A transaction to end, and the subscriptions at each place where it is known to take part."""
+
+    serial: int
+    producer_id: int
+    places: dict[Place, list[str]]
+
+    @property
+    def participants(self) -> int:
+        return sum(max(len(names), 1) for names in self.places.values())
+
+
+class EndsAtOnce:
+    """The part of a coordinator's call that ends transactions.
+
+    on_marker: called with topic, topic id, partition and entry of every marker.
+    """
+
+    def __init__(self, store: Store, coordinator: int, config: Config, clock: Clock, on_marker: MarkerWritten) -> None:
+        self._store, self._clock, self._on_marker = store, clock, on_marker
+        self._limits = (coordinator, config.tombstone_ms)
+        self._keys: dict[Place, PartitionKeys] = {}
+
+    @staticmethod
+    def is_possible(store: Store, config: Config) -> bool:
+        return config.one_call_transactions and not store.topology.has_slots
+
+    def takes(self, end: EndAtOnce) -> bool:
+        """Whether a call may end the transaction.  Not if a topic requires more copies than others: operations of other
+        transactions share the call and must not wait for them."""
+        if end.participants > PARTICIPANTS_MAX:
+            return False
+        return not any(self._store.requires_more_copies(self._keys_of(place).state) for place in end.places)
+
+    def encode(self, operations: int, ends: Sequence[EndAtOnce]) -> tuple[list[bytes], list[Any], list[Any]]:
+        """KEYS of the places, and the arguments before and after the operations."""
+        places = _places(ends)
+        keys, args = list[bytes](), list[Any]()
+        for end in ends:
+            args += (end.serial, end.producer_id)
+        for place, names in places.items():
+            topic, topic_id, number = place
+            k = self._keys_of(place)
+            keys += k.end_keys
+            for name in names:
+                keys += k.sub(name).all()
+            args += (f"{topic}/{topic_id}/{number}", topic_id, k.wake, len(names), *map(encode_name, names))
+        return keys, [*self._limits, operations, len(ends), len(places)], args
+
+    def settle(self, ends: Sequence[EndAtOnce], ended: bytes, markers: bytes) -> None:
+        """Counts what has ended, and passes its markers on.  ended, markers: of the script's reply."""
+        for outcome in _decode_ended(ended):
+            if outcome:
+                _outcomes[outcome].inc()
+        places, fields = list(_places(ends)), iter(_decode_ended(markers))
+        for number, producer_id, epoch, commit, offset in zip(fields, fields, fields, fields, fields, strict=True):
+            entry = marker_entry(int(offset), int(producer_id), int(epoch), commit == "1", self._clock.now_ms())
+            self._on_marker(*places[int(number)], entry)
+
+    def _keys_of(self, place: Place) -> PartitionKeys:
+        keys = self._keys.get(place)
+        if keys is None:
+            if len(self._keys) >= KEYS_KEPT:
+                self._keys.clear()
+            keys = self._keys[place] = PartitionKeys(self._store.prefix, place[0], place[2])
+        return keys
+
+
+def marker_entry(offset: int, producer_id: int, epoch: int, is_commit: bool, now_ms: int) -> LogEntry:
+    flags = TRANSACTIONAL | MARKER | (COMMIT if is_commit else 0)
+    return LogEntry(0, 0, offset, 1, 0, producer_id, epoch, -1, flags, now_ms, -1)
+
+
+def _places(ends: Iterable[EndAtOnce]) -> dict[Place, list[str]]:
+    """Every place of the transactions, each once, with the names of all subscriptions there."""
+    places: dict[Place, list[str]] = {}
+    for end in ends:
+        for place, names in end.places.items():
+            known = places.setdefault(place, [])
+            known += [name for name in dict.fromkeys(names) if name not in known]
+    return places

@@ -1,0 +1,187 @@
+"""Transactions of brokers on one Redis: decided, ended and completed in one call (docs/decisions/0035)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.produce.append import BatchSource
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
+from redis_ledger.ids import TxnId
+from redis_ledger.records.build import encode
+from redis_ledger.telemetry import metrics
+from redis_ledger.txn.coordinator import Participant
+from tests.support.broker import eventually, one, receive_values, records, status, two, values_of, visible
+from tests.support.proxy import Proxy, proxy
+
+BY_ID = "etl"
+
+
+@contextlib.asynccontextmanager
+async def behind_a_proxy(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Proxy]]:
+    """A broker without background work, so that each request to Redis is the test's."""
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t", 3)
+        yield broker, relay
+
+
+class KafkaProducer:
+    """What a Kafka client's transactions ask of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker, self.sequence = broker, -1
+        self.pid = self.epoch = 0
+
+    async def begin(self) -> None:
+        self.pid, self.epoch = await self.broker.producers.init(BY_ID, 60_000)
+        self.sequence = -1
+
+    async def add(self, number: int = 0) -> None:
+        where = await self.broker.catalog.partition("t", number)
+        await self.broker.producers.add(BY_ID, self.pid, self.epoch, [Participant("t", where.topic_id, number)])
+
+    async def produce(self, value: bytes, number: int = 0) -> None:
+        self.sequence += 1
+        rows = [(None, value, (), 1_700_000_000_000)]
+        data = encode(rows, producer_id=self.pid, epoch=self.epoch, sequence=self.sequence, transactional=True)
+        where = await self.broker.catalog.partition("t", number)
+        await (await self.broker.appends.append_batch(where, data, BatchSource(BY_ID, False), 1 << 20))
+
+    async def end(self, *, commit: bool = True, bump: bool = False) -> None:
+        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, bump)
+        if bump:
+            self.sequence = -1
+
+
+async def settled(broker: Broker) -> None:
+    async def is_idle() -> bool:
+        return all(coordinator.is_idle for coordinator in broker.coordinators)
+
+    assert await eventually(is_idle, True)
+
+
+@pytest.mark.parametrize(("in_one_call", "round_trips"), [(True, 3), (False, 5)])
+async def test_a_kafka_transaction_of_one_record_takes_no_round_trip_more(redis, prefix, in_one_call, round_trips):
+    """AddPartitions, Produce, EndTxn; in several calls: an end and the completion as well."""
+    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
+        producer = KafkaProducer(broker)
+        await producer.begin()
+        taken = []
+        for n in range(6):
+            before = len(relay.requests)
+            await producer.add()
+            await producer.produce(str(n).encode())
+            await producer.end()
+            await settled(broker)
+            taken.append(len(relay.requests) - before)
+        assert min(taken) == round_trips  # a heartbeat may be among some of them
+        assert await values_of(broker, "t", isolation="read_uncommitted") == [
+            each for n in range(6) for each in (str(n), "[marker]")
+        ]
+
+
+@pytest.mark.parametrize(("in_one_call", "round_trips"), [(True, 3), (False, 5)])
+async def test_a_step_takes_no_round_trip_more(redis, prefix, in_one_call, round_trips):
+    """Begin with all participants; append and acknowledge; decide and end.  Three partitions and a subscription."""
+    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
+        await broker.topics.create("in")
+        await broker.subscriptions.create("in", "s")
+        await broker.records.produce("in", records(*map(str, range(6))))
+        ids = list(await receive_values(broker, "in", "s"))
+        taken = []
+        for n, id_ in enumerate(ids):
+            before = len(relay.requests)
+            output = [NewRecord(None, str(n).encode(), partition=number) for number in range(3)]
+            await broker.execute.run([ExecuteAcks("in", "s", "c1", [id_])], [ExecuteRecords("t", output)])
+            await settled(broker)
+            taken.append(len(relay.requests) - before)
+        assert min(taken) == round_trips  # a heartbeat may be among some of them
+        expected = [str(n) for n in range(6)]
+        assert await visible(broker, "t") == {0: expected, 1: expected, 2: expected}
+
+
+async def test_what_was_registered_by_another_broker_is_ended_as_well(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second):
+        await first.topics.create("t", 3)
+        txn = (await first.transactions.begin()).id
+        for number, broker in enumerate((first, second, first)):
+            await broker.records.produce("t", records("x", partition=number), transaction=txn)
+        assert (await second.transactions.commit(txn)).status == "committed"
+        assert await visible(first, "t") == {0: ["x"], 1: ["x"], 2: ["x"]}
+        assert await eventually(lambda: status(first, txn), "committed") == "committed"
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_every_transaction_is_counted_once(redis_url, prefix, commit):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        counter = metrics.transactions_ended.labels("committed" if commit else "aborted")
+        before = counter._value.get()
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("t", records("x"), transaction=txn)
+        for _ in range(3):
+            await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+        assert counter._value.get() == before + 1
+
+
+async def test_the_marker_is_in_the_tail_cache(redis_url, prefix):
+    """A consumer at the end of the log needs no read of it."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("t", records("x"), transaction=txn)
+        await broker.transactions.commit(txn)
+        partition = await broker.catalog.partition("t", 0)
+        assert partition.tail.holds(1)
+
+
+async def test_a_transaction_with_more_participants_than_one_call_takes_is_ended(redis_url, prefix, monkeypatch):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 40)
+        txn = (await broker.transactions.begin()).id
+        for number in range(40):
+            await broker.records.produce("t", records("x", partition=number), transaction=txn)
+        called = names_of_calls(broker, monkeypatch)
+        await broker.transactions.commit(txn)
+        assert called.count("txn/end") == 40
+        assert "txn/apply_and_end" not in called
+        assert await visible(broker, "t") == {number: ["x"] for number in range(40)}
+
+
+async def test_a_cluster_gets_no_call_over_several_slots(cluster_url, prefix, monkeypatch):
+    async with one(cluster_url, prefix) as broker:
+        await broker.topics.create("t", 3)
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("t", records("x", partition=1), transaction=txn)
+        called = names_of_calls(broker, monkeypatch)
+        await broker.transactions.commit(txn)
+        assert "txn/end" in called
+        assert "txn/apply_and_end" not in called
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_scheduled_records_of_a_transaction_are_settled_before_the_answer(redis_url, prefix, monkeypatch, commit):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        txn: TxnId = (await broker.transactions.begin()).id
+        await broker.records.produce("t", [NewRecord(None, b"later", deliver_after_ms=3_600_000)], transaction=txn)
+        called = names_of_calls(broker, monkeypatch)
+        await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+        assert called[:2] == ["txn/apply_and_end", "txn/end"]
+
+
+def names_of_calls(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of scripts that are called from now on."""
+    called, call = list[str](), broker.store.call
+
+    def noted(script: Any, keys: Any, args: Any, *, retry: bool = True) -> Any:
+        called.append(script.name)
+        return call(script, keys, args, retry=retry)
+
+    monkeypatch.setattr(broker.store, "call", noted)
+    return called
