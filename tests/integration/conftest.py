@@ -8,9 +8,15 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
-from tests.support.broker import one, two
+from tests.support.broker import SHORT, one, two
 from tests.support.kafka_groups import Node, nodes
 from tests.support.threaded_broker import ThreadedBroker, threaded_broker
+
+
+@pytest.fixture(params=[True, False], ids=["in one call", "in steps"])
+def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For files about transactions: how brokers end them (docs/decisions/0035)."""
+    monkeypatch.setitem(SHORT, "one_call_transactions", request.param)
 
 
 @pytest.fixture

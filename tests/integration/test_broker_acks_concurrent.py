@@ -12,6 +12,8 @@ from redis_ledger.errors import AlreadyAborted, NotDelivered, NotYourMessage, Tr
 from redis_ledger.ids import MessageId
 from tests.support.broker import eventually, live_transactions, one, records
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 COUNT = 40
 
 

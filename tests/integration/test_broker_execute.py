@@ -22,6 +22,8 @@ from tests.support.broker import (
     visible,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.fixture
 async def pair(redis_url, prefix):

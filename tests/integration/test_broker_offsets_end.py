@@ -17,6 +17,8 @@ from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_groups import Member as ClassicMember
 from tests.support.kafka_offsets import fetch
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 WEEK_MS = 604_800_000
 
 

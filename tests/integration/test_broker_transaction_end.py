@@ -33,6 +33,8 @@ from tests.support.broker import (
 )
 from tests.support.crashing_store import Trouble
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.fixture
 async def broker(broker):

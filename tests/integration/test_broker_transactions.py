@@ -30,6 +30,8 @@ from tests.support.broker import (
     vanish,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.fixture
 async def broker(broker):

@@ -24,6 +24,8 @@ from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 INVALID_REQUEST, FENCED_EPOCH, INVALID_TXN_STATE, UNKNOWN_ID, INVALID_TIMEOUT, FENCED = 42, 47, 48, 49, 50, 90
 
 

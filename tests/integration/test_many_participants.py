@@ -11,6 +11,8 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import eventually, live_transactions, one, records, two, vanish, visible
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 PARTITIONS = 300
 
 
