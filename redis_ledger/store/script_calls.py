@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from hiredis import ReplyError
 
+from redis_ledger.errors import StorageFull
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.error_replies import FUNCTION_MISSING
 from redis_ledger.store.function_library import PREFIX
@@ -86,6 +87,8 @@ def names_of(listed: object) -> set[bytes]:
 def refusal(reply: object) -> str:
     """Why a node takes no libraries, by its reply to FUNCTION LOAD or FCALL; "" if it takes them, or cannot tell."""
     text = str(reply)
+    if isinstance(reply, StorageFull):
+        return text
     if not isinstance(reply, ReplyError) or text == FUNCTION_MISSING or text.endswith("already exists"):
         return ""
     return "" if text.startswith(_NOT_NOW) else text

@@ -13,7 +13,7 @@ from redis_ledger.broker.cluster.unused_libraries import UnusedLibraries
 from redis_ledger.store.checks import check
 from redis_ledger.store.function_library import build, hash_of
 from redis_ledger.store.scripts import Script
-from redis_ledger.store.store import Store
+from redis_ledger.store.store import ReplyError, Store
 from tests.support.redis_servers import Server, redis_server, replicated, wait_in_step
 
 OWN = {library.name for library in Script.libraries()}
@@ -111,6 +111,9 @@ async def test_a_broker_that_starts_on_a_full_redis_calls_scripts_until_there_is
             # Given a Redis that refuses libraries; Then scripts that are allowed when it is full run
             await writes(store)
             assert not store.topology.scripts.uses_functions
+            # And looking again changes nothing
+            await store.load_libraries()
+            assert not store.topology.scripts.uses_functions
             # When there is room again
             server.ask("CONFIG", "SET", "maxmemory", "0")
             await store.load_libraries()
@@ -118,6 +121,17 @@ async def test_a_broker_that_starts_on_a_full_redis_calls_scripts_until_there_is
             before = calls(server, "fcall")
             await writes(store)
             assert (calls(server, "fcall"), loaded(server)) == (before + 1, OWN)
+
+
+async def test_a_full_redis_that_lost_its_libraries_runs_scripts_from_the_second_call_on():
+    with redis_server(unix=True) as server:
+        async with opened(server.url) as store:
+            server.ask("SET", "data", b"x" * 2_000_000)
+            server.ask("FUNCTION", "FLUSH")
+            server.ask("CONFIG", "SET", "maxmemory", "1mb")
+            with pytest.raises(ReplyError, match="Function not found"):
+                await writes(store)
+            await writes(store)
 
 
 async def test_two_releases_call_their_own_functions_on_one_server():
