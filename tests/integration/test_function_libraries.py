@@ -14,6 +14,7 @@ from redis_ledger.store.checks import check
 from redis_ledger.store.function_library import build, hash_of
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ReplyError, Store
+from tests.support.broker import eventually
 from tests.support.redis_servers import Server, redis_server, replicated, wait_in_step
 
 OWN = {library.name for library in Script.libraries()}
@@ -89,7 +90,11 @@ async def test_a_promoted_replica_has_the_libraries():
 
 async def test_every_primary_of_a_cluster_has_the_libraries(cluster, prefix):
     async with opened(cluster.url, prefix):
-        assert all(loaded(server) >= OWN for server in cluster.servers)
+
+        async def has_all() -> bool:  # a connection to a node is opened in the background
+            return all(loaded(server) >= OWN for server in cluster.servers)
+
+        assert await eventually(has_all, True)
 
 
 @pytest.mark.parametrize("refused", ["-fcall", "-function", "-function|load"])

@@ -23,6 +23,7 @@ ADDS_DATA = {
 }
 # Plain commands that Redis refuses when it is full, and why that is right.
 PLAIN = {
+    ("backup/restoring.py", "RESTORE"): "data of a backup; restore ends with the error",
     ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/write_allow_oom",
     ("ledger/partition.py", "XADD"): "payload",
     ("ledger/append_request.py", "XADD"): "payload",
