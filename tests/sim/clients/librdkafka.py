@@ -274,7 +274,7 @@ def run(context: Context) -> None:
     try:
         ROLES[context.name.split(".")[1]](context)
     except Exception as error:
-        context.recorder.note("broke", error=f"{type(error).__name__}: {error}")
+        context.recorder.note("broke", error=f"{type(error).__name__}: {error}; {error.__cause__!r}")
         raise
 
 
