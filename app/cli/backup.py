@@ -95,7 +95,8 @@ async def _restore(folder: Path, data_dir: Path, redis: str | None, settings: li
     found = await asyncio.to_thread(layout.read_index, folder)
     if damaged := await asyncio.to_thread(lambda: list(layout.damaged(folder, found))):
         raise CommandError(f"{damaged[0]} is damaged: it differs from what the backup wrote. Use another backup.")
-    async with opened_store(data_dir, redis, [f"prefix={found.prefix}", *settings]) as (store, _):
+    prefix = f"prefix={found.prefix}"
+    async with opened_store(data_dir, redis, [prefix, *settings], awaits_replicas=True) as (store, _):
         store.admission.serve_any()
         if store.prefix != found.prefix:
             raise CommandError(f"The backup has the prefix {found.prefix!r}, and --set says {store.prefix!r}.")

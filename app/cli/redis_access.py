@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from redis_ledger.broker.security.service import Security
     from redis_ledger.config import Config
     from redis_ledger.store.store import Store
+    from redis_ledger.store.suitability import Durability
 
 DataDir = Annotated[
     Path,
@@ -69,19 +70,29 @@ def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str |
 
 
 @contextlib.asynccontextmanager
-async def opened_store(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[tuple[Store, Config]]:
-    """The store of the brokers, and the settings of this process.  Raises CommandError."""
+async def opened_store(
+    data_dir: Path, redis: str | None, settings: list[str], *, awaits_replicas: bool = False
+) -> AsyncIterator[tuple[Store, Config]]:
+    """The store of the brokers, and the settings of this process.  Raises CommandError.
+
+    awaits_replicas: at durability `replicas`, wait for them as brokers do
+    """
     from redis_ledger.app.process import redis_url
     from redis_ledger.app.process import settings as environment
+    from redis_ledger.app.process.redis_check import at_level, copies_required
 
     async with contextlib.AsyncExitStack() as stack:
         config = environment.config_from(os.environ, overrides(settings))
         url = redis_url.given(redis, os.environ)
+        level: Durability = "replicas" if awaits_replicas and _has_replicas(config) else "process"
         if url is None:
             held = await asyncio.to_thread(_attach, data_dir)
             stack.push_async_callback(asyncio.to_thread, held.release)
-            url = held.url
-        store = await redis_url.opened(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
+            url, level = held.url, "process"
+        store = await redis_url.opened(
+            url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000,
+            copies=copies_required(at_level(config, level), level),
+        )  # fmt: skip
         stack.push_async_callback(store.close)
         yield store, config
 
@@ -95,13 +106,18 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
     from redis_ledger.broker.security.service import Security
     from redis_ledger.clock import SystemClock
 
-    async with opened_store(data_dir, redis, settings) as (store, config):
+    async with opened_store(data_dir, redis, settings, awaits_replicas=True) as (store, config):
         yield RedisAccess(
             ScramCredentials(store),
             Security(store, config, SystemClock()),
             Audit(store, is_kept=True),
             Quotas(store, config),
         )
+
+
+def _has_replicas(config: Config) -> bool:
+    """Whether the settings of this process are those of brokers at durability `replicas`."""
+    return config.min_insync_replicas > 1 or os.environ.get("REDIS_LEDGER_DURABILITY") == "replicas"
 
 
 def principal_of(text: str) -> str:

@@ -7,10 +7,10 @@ import secrets
 
 from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
-from redis_ledger.fsck.log_trace import PRODUCERS_MAX, Batch
+from redis_ledger.fsck.log_trace import Batch
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.service import Fsck
-from redis_ledger.fsck.snapshot import ProducerWindow, encode_windows
+from redis_ledger.fsck.snapshot import WINDOWS_MAX, ProducerWindow, encode_windows
 from redis_ledger.fsck.snapshot_taker import STORE, SnapshotTaker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
@@ -102,12 +102,19 @@ async def buffer_snapshots(broker: Broker) -> None:
     partition = await filled(broker, 1)
     k = partition.keys
     windows = [
-        ProducerWindow(n << 20, False, [Batch(0, m, m, 5 * n + m, NOW_MS + n + m) for m in range(5)])
-        for n in range(PRODUCERS_MAX)
+        ProducerWindow(n << 20 | secrets.randbits(20), False, [_random_batch(n) for _ in range(5)])
+        for n in range(WINDOWS_MAX)
     ]
     args = (partition.topic_id, "", "head", "index", 1, 0, "s1", encode_windows(windows))
     await broker.store.call(STORE, (k.state, k.snapshot), args)
     await SnapshotTaker(broker.store, Place("t", partition.topic_id, 0, k)).take(NOW_MS)
+
+
+def _random_batch(n: int) -> Batch:
+    """Compresses as little as one can."""
+    return Batch(
+        0, secrets.randbits(31), secrets.randbits(31), n << 12 | secrets.randbits(12), NOW_MS + secrets.randbits(16)
+    )
 
 
 async def members(broker: Broker) -> None:

@@ -1,7 +1,7 @@
 -- Checks the batches of a producer: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
 -- 1 state  4 producers  5 open  6 firsts  7 ended  8 watermarks.  Only windows_save and opened_save write.
 local WRAP = 2147483648 -- sequences wrap after 2^31 - 1
-local windows, opens = {}, {} -- by producer: its window, its open transaction
+local windows, opens, is_old = {}, {}, {} -- by producer: its window, its open transaction, whether a loss came after it
 
 local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
 
@@ -66,10 +66,13 @@ local function refusal_by_fence(pid, coordinator, serial, verified)
   local open = opens[pid]
   if open == nil then
     local text = redis.call("HGET", KEYS[5], pid)
-    open = text and string.match(text, "^%-?%d+ (%d+ %d+) ") or false
-    opens[pid] = open
+    local found, first = string.match(text or "", "^%-?%d+ (%d+ %d+) (%-?%d+)")
+    open = found or false
+    opens[pid], is_old[pid] = open, found and is_before_epoch(first)
   end
-  if open == txn then return nil end
+  -- A transaction from before the current leader epoch gets no more batches: its end may be lost, and a broker that sends
+  -- the batch of the producer's next transaction may have chosen this one before the loss.
+  if open == txn then return is_old[pid] and { TXN_ENDED } or nil end
   if open then
     local other_coordinator, other_serial = string.match(open, "^(%d+) (%d+)$")
     return { OTHER_OPEN, other_coordinator, other_serial }

@@ -104,7 +104,7 @@ class Broker:
         server_clock = ServerClock(asyncio.get_running_loop())
         trackers = Trackers(store, self.live_brokers, server_clock, clock)
         self.catalog = Catalog(
-            store, config, clock, offload=self.offload_reader, on_removal=rules.remove_all,
+            store, config, clock, offload=self.offload_reader, on_removal=self._topic_removed,
             on_scheduled=trackers.scheduled,
         )  # fmt: skip
         self.peer_watch = PeerWatch(self.live_brokers)
@@ -252,6 +252,10 @@ class Broker:
                 await self.store.admission.compare_all()
             except OSError as error:
                 raise StoreUnavailable(str(error)) from error
+
+    async def _topic_removed(self, name: str, topic_id: str) -> None:
+        await self.dead_letters.rules.remove_all(name, topic_id)
+        await self.leader_epochs.forget_topic(topic_id)
 
     def _forget_cached(self) -> None:
         """Drops what Redis may have lost."""

@@ -40,7 +40,8 @@ class CatalogReader:
                 topics[name.topic] = max(topics.get(name.topic, 0), name.number + 1)
             elif name.kind == "coordinator":
                 coordinators = max(coordinators, name.number + 1)
-        found += await self._entries(topics)
+        entries = await self._entries(topics)
+        found += entries if entries else await self._epochs()  # an entry that is missing may have epochs
         found += await self._state(coordinators)
         found += await self._metadata()
         return found + await self._groups()
@@ -151,6 +152,21 @@ class CatalogReader:
         entry = TopicEntry(name, topic_id.decode(), partitions, "ready", int(created or 0), {})
         writes = (Write("HSET", k.topics, (name, entry.encoded())), Write("HINCRBY", k.state, ("version", 1)))
         return Edit((hget(k.topics, name, stored),), writes)
+
+    async def _epochs(self) -> list[Finding]:
+        """Leader epochs of topics that are deleted.  The epochs are read first: a topic is made before them."""
+        k, rows = self._k, dict[bytes, bytes]()
+        async for page in self._reading.rows(k.epochs, k.epochs):
+            rows |= dict(page)
+        topic_ids = {entry.id for entry in (await self._keyspace.entries()).values()} if rows else set()
+        found = list[Finding]()
+        for field, row in rows.items():
+            topic_id, _, number = field.decode(errors="replace").rpartition(":")
+            if topic_id not in topic_ids:
+                detail = f"Topic {topic_id!r} no longer exists; the leader epoch of its partition {number} is left."
+                repair = edit([hget(k.epochs, field, row)], ("HDEL", k.epochs, field))
+                found.append(Finding("leader_epoch", WHERE, k.epochs.decode(), field.decode(), detail, repair))
+        return found
 
     # -- state -------------------------------------------------------------------------------------------------------
 

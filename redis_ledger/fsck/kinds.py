@@ -121,6 +121,7 @@ KINDS: Final = {
         "writes the entry that the partitions give; the settings of the topic are lost",
     ),
     "catalog_partition": Kind("Requests for the partition fail.", "makes the partition again, empty"),
+    "leader_epoch": Kind("The entry only costs memory.", "removes it"),
     "catalog_state": Kind("Brokers may not start.", "writes what the other keys give"),
     "metadata": Kind("The entry is ignored or stops brokers. Remove it with HDEL, and add it again."),
 }  # fmt: skip

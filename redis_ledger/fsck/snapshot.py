@@ -19,7 +19,6 @@ from google.protobuf.message import DecodeError, Message
 
 from redis_ledger.delay.column_codec import pack, unpack
 from redis_ledger.fsck.log_trace import (
-    PRODUCERS_MAX,
     WINDOW,
     Batch,
     LedgerTrace,
@@ -33,6 +32,7 @@ from redis_ledger.proto.delay_bucket_pb2 import Columns
 
 VERSION: Final = 1
 LEDGERS_MAX: Final = 500  # in a snapshot, the newest
+WINDOWS_MAX: Final = 25_000  # producers of a segment, the newest: 1.5 MB at most, 2.4 ms of Redis
 SEALED_ROWS: Final = 16_384  # aborted transactions of a segment that is never merged
 FANOUT: Final = 16  # segments of about one size become one
 _CRC_BYTES: Final = 4
@@ -216,9 +216,11 @@ def _tier(rows: int) -> int:
     return tier
 
 
-def join_windows(segments: Iterable[Iterable[ProducerWindow]], since_ms: int = 0) -> tuple[list[ProducerWindow], bool]:
+def join_windows(
+    segments: Iterable[Iterable[ProducerWindow]], since_ms: int = 0, rows_max: int = 1 << 62
+) -> tuple[list[ProducerWindow], bool]:
     """The windows of segments, the oldest first, as those of one; and whether producers are left out: those before
-    since_ms, and all but the newest PRODUCERS_MAX."""
+    since_ms, and all but the newest rows_max."""
     known: dict[int, ProducerWindow] = {}
     for segment in segments:
         for row in segment:
@@ -227,7 +229,7 @@ def join_windows(segments: Iterable[Iterable[ProducerWindow]], since_ms: int = 0
                 row = row._replace(batches=[*before.batches, *row.batches][-WINDOW:])
             known[row.producer_id] = row
     young = (row for row in known.values() if row.batches[-1].appended_ms >= since_ms)
-    rows = sorted(young, key=lambda row: row.batches[-1].offset)[-PRODUCERS_MAX:]
+    rows = sorted(young, key=lambda row: row.batches[-1].offset)[-rows_max:]
     return rows, len(rows) < len(known)
 
 

@@ -29,6 +29,7 @@ def needs_whole_log(found: Iterable[Finding], counts: TraceCounts) -> bool:
         each.kind in ("log_gap", "log_order", "log_entry")
         or (each.kind == "partition_state" and each.repair is None)
         or (each.kind == "ledger_row" and counts.has_left_out_ledgers)
+        or (each.kind == "producer_window" and counts.has_left_out)
         for each in found
     )
 

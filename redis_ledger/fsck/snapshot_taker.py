@@ -21,6 +21,7 @@ from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import Reading
 from redis_ledger.fsck.snapshot import (
     SEALED_ROWS,
+    WINDOWS_MAX,
     LastEntry,
     ProducerWindow,
     Segment,
@@ -215,7 +216,8 @@ class SnapshotTaker:
         if merged:
             kept, small = kept[: 1 - merged], kept[1 - merged :]
             before = [await self._stored.windows(each) for each in small]
-            rows, has_left_out = await asyncio.to_thread(join_windows, [*before, rows], now_ms - WINDOWS_MS)
+            since_ms = now_ms - WINDOWS_MS
+            rows, has_left_out = await asyncio.to_thread(join_windows, [*before, rows], since_ms, WINDOWS_MAX)
             changes.deleted += [each.number for each in small]
         return [*kept, *await asyncio.to_thread(changes.add_windows, rows)], has_left_out
 

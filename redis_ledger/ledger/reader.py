@@ -186,10 +186,11 @@ class PartitionReader:
             return None
         self._drop(ahead)
         try:
-            read = await ahead.read
+            # The offsets of then may be lower than those of an answer in between: the end would go back.
+            read, head = await asyncio.gather(ahead.read, self.offsets.head())
         except (LedgerError, Moved):
             return None  # the caller reads again, and raises
-        return read if read.entries else None
+        return read._replace(head=head) if read.entries and offset >= head.start_offset else None
 
     def _look_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int, read: Read) -> None:
         """Only after a read that continued the last one and stopped at its size limit."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import subprocess
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from tests.compat import allow_list
 
 KAFKA = os.environ.get("KAFKA", "")
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = os.environ.get("COMPAT_RESULTS", "")
 if not KAFKA:
     collect_ignore_glob = ["*/*"]
@@ -54,6 +56,33 @@ def eventually() -> Callable[..., object]:
             time.sleep(0.05)  # another process has to get there
 
     return until
+
+
+@pytest.fixture
+def older() -> Iterator[tuple[str, Callable[[str], None]]]:
+    """The brokers' address, and what gives orders to tests/support/redis_older.py."""
+    if not os.environ.get("HTTP"):
+        pytest.skip("HTTP is not the address of the broker's REST port, so it may not be redis-ledger")
+    process = subprocess.Popen(
+        [os.environ["PYTHON"], "-m", "tests.support.redis_older"],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    said = process.stdout
+
+    def order(text: str) -> None:
+        assert process.stdin is not None
+        process.stdin.write(text + "\n")
+        process.stdin.flush()
+        assert said.readline() == "done\n"
+
+    try:
+        kafka = said.readline().strip()
+        assert kafka, "the brokers did not start"
+        yield kafka, order
+    finally:
+        process.communicate()  # which closes its stdin
 
 
 # -- which tests run, and what is written about them -------------------------------------------------------------------

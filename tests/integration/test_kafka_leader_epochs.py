@@ -24,6 +24,7 @@ from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_request import
 from redis_ledger.ledger.answered_offsets import AnsweredEnd
 from redis_ledger.ledger.leader_epochs import GAP
 from redis_ledger.records.batch import read_header
+from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import one, records
 from tests.support.kafka_client import KafkaClient, listening
 
@@ -120,3 +121,14 @@ async def test_metadata_has_the_epoch_also_at_a_broker_that_has_not_used_it(redi
     await broker.leader_epochs.store({f"{topic.id}:0": "1"})
     async with one(redis_url, prefix) as other, listening(other) as address, KafkaClient(address) as asks_other:
         assert await epochs(asks_other) == [1]
+
+
+async def test_the_epochs_of_a_topic_go_with_it(broker: Broker):
+    orders = (await broker.catalog.get("orders")).id
+    other = await broker.topics.create("other", 1)
+    await broker.leader_epochs.store({f"{orders}:0": "1", f"{other.id}:0": "2"})
+    await broker.topics.delete("orders")
+    table = CatalogKeys(broker.store.prefix).epochs
+    rows = await broker.store.command("HGETALL", table, key=table)
+    assert [field for field in rows[::2] if field] == [f"{other.id}:0".encode()]
+    assert broker.leader_epochs.of(other.id, 0) == 2

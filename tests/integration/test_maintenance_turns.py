@@ -91,6 +91,20 @@ async def test_an_unchanged_partition_costs_one_read_when_it_is_its_turn_and_els
     assert commands.count == PARTITIONS
 
 
+async def test_a_changed_setting_takes_effect_in_the_next_round(broker, clock):
+    await stop_upkeep(broker)
+    await broker.topics.create("t", PARTITIONS)
+    for number in range(PARTITIONS):
+        await fill(broker, partition=number)
+    for _ in range(2):
+        await broker.retention.retain(due_only=True)
+    # When a limit of an idle topic is lowered
+    clock.advance(1_000)
+    await broker.topics.grow("t", settings={"retention_ms": 0})
+    await broker.retention.retain(due_only=True)
+    assert await starts(broker) == [3] * PARTITIONS
+
+
 async def test_appending_broker_trims_the_partition_too(pair):
     for broker in pair:
         await broker.retention.retain(due_only=True)

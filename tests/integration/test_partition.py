@@ -339,6 +339,21 @@ async def test_continuous_reader_is_served_from_read_ahead(partition, store):
     assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
 
 
+async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
+    for n in range(20):
+        await append(partition, bytes([n]) * 1_000)
+    reader = another(store)
+    for first in (0, 3):
+        await read(reader, first, bytes_max=3_000)
+    assert reader.reader._ahead is not None
+    await reader.reader._ahead.read
+    await append(partition, b"after it")
+    assert (await another(store).offsets.head()).end_offset == 21  # another broker answers this
+    found = await reader.reader.read(6, committed=True, bytes_max=3_000)
+    assert len(found.entries) == 3
+    assert (found.head.end_offset, found.head.stable_offset) == (21, 21)
+
+
 async def test_read_ahead_is_not_used_for_another_offset_or_isolation(partition, store):
     for n in range(20):
         await append(partition, bytes([n]) * 1_000)

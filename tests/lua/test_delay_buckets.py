@@ -195,6 +195,14 @@ def test_a_segment_of_some_thousand_entries_is_loaded_in_one_call(delays):
     assert len(delays.at("queue")) == 5_000
 
 
+def test_a_loaded_segment_leaves_entries_that_were_moved_where_they_are(delays):
+    delays.schedule(10, 20)
+    bucket, segments = delays.seal()
+    delays.restore(segments[0][0]._replace(due_ms=15))
+    delays.load_next(bucket, segments)
+    assert delays.at("queue") == [(15, 1, -1), (20, 2, -1)]
+
+
 def test_load_keeps_entries_of_the_queue(delays):
     delays.schedule(10, 20)
     one, two = delays.rows("open")

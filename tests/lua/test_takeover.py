@@ -67,6 +67,19 @@ def test_an_open_transaction_still_holds_the_stable_offset(ledger: Ledger):
     assert ledger.stable == 1
 
 
+def test_a_transaction_from_before_the_loss_gets_no_more_batches(ledger: Ledger):
+    """Its marker may be lost. A batch of the producer's next transaction would become part of it."""
+    assert ledger.append(txn=(3, 17), pid=7)[0] == Status.OK
+    assert ledger.append(txn=(3, 18), pid=8)[0] == Status.OK
+    take_over(ledger, 0, 9)
+    assert ledger.append(txn=(3, 17), pid=7) == [Status.TXN_ENDED]
+    assert ledger.append(txn=(3, 19), pid=7) == [Status.OTHER_OPEN, "3", "17"]
+    ledger.commit(3, 17, pid=7)
+    # the next transaction of the producer begins above the loss, and goes on
+    assert [ledger.append(txn=(3, 19), pid=7)[0] for _ in range(2)] == [Status.OK] * 2
+    assert ledger.append(txn=(3, 18), pid=8) == [Status.TXN_ENDED]
+
+
 def test_the_history_is_bounded(ledger: Ledger):
     for epoch in range(6):
         take_over(ledger, epoch, 10_000 * (epoch + 1), items_max=3)

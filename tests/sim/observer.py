@@ -37,6 +37,7 @@ class Observer:
 
     async def call(self, method: str, path: str, body: Any = None, broker: str = "b0") -> Any:
         """Tries again if the broker cannot answer: it may still be recovering."""
+        why = ""
         for number in range(TRIES_MAX):
             try:
                 url = f"{self._processes.brokers[broker].url}/v1{path}"

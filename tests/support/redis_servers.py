@@ -158,7 +158,8 @@ def redis_server(*, unix: bool = False, server_binary: str | None = None, **conf
     """conf: settings by name, `_` for `-`: redis_server(maxmemory="10mb", appendonly="yes")."""
     # A child that writes for a replica may outlive its server for a moment.
     with tempfile.TemporaryDirectory(prefix="rl-", ignore_cleanup_errors=True) as folder:
-        server = Server(Path(folder), unix=unix, port=0, server_binary=server_binary, **conf)
+        settings: dict[str, Any] = dict(conf)
+        server = Server(Path(folder), unix=unix, port=0, server_binary=server_binary, **settings)
         try:
             server.start()
             yield server

@@ -38,5 +38,11 @@ class LeaderEpochs:
         """Adds rows of the table."""
         await self._cache.write(self._table, epochs)
 
+    async def forget_topic(self, topic_id: str) -> None:
+        """Removes the rows of a topic that is deleted."""
+        await self._cache.refresh()  # another broker may have added some
+        rows = [row for row in self._stored if row.rpartition(":")[0] == topic_id]
+        await self._cache.write(self._table, dict.fromkeys(rows, ""))
+
     def _take(self, tables: Sequence[Sequence[Row]]) -> None:
         self._stored = {name.decode(): int(epoch) for name, epoch in tables[0] if name}

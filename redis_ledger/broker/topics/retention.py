@@ -128,7 +128,7 @@ class TopicRetention:
         partition = self._catalog.opened(place.topic, place.number)
         if partition is not None and partition.tail.end != (seen.tail_end if seen else 0):
             return True
-        has_time = seen is None or self._clock.now_ms() >= seen.until_ms
+        has_time = seen is None or seen.settings != entry.settings or self._clock.now_ms() >= seen.until_ms
         has_time = has_time or self.expiry.is_scanning(place.topic_id, place.number)
         return self._turns.is_own(place) and (has_time or bool(entry.over(self._config).retention_acknowledged))
 

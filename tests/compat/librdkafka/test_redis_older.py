@@ -7,46 +7,14 @@ The test has brokers of its own, of redis-ledger; beside a Kafka that is tested 
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 60.0
 COUNT = 20
-
-
-@pytest.fixture
-def older() -> Iterator[tuple[str, Callable[[str], None]]]:
-    """The brokers' address, and what gives orders to tests/support/redis_older.py."""
-    if not os.environ.get("HTTP"):
-        pytest.skip("HTTP is not the address of the broker's REST port, so it may not be redis-ledger")
-    process = subprocess.Popen(
-        [os.environ["PYTHON"], "-m", "tests.support.redis_older"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-    said = process.stdout
-
-    def order(text: str) -> None:
-        assert process.stdin is not None
-        process.stdin.write(text + "\n")
-        process.stdin.flush()
-        assert said.readline() == "done\n"
-
-    try:
-        kafka = said.readline().strip()
-        assert kafka, "the brokers did not start"
-        yield kafka, order
-    finally:
-        process.communicate()  # which closes its stdin
 
 
 class Sender:

@@ -24,6 +24,8 @@ PARTITIONS, PAUSE_S, CALL_S_MAX, TXN_TIMEOUT_MS = 3, 0.15, 15.0, 6_000
 PLAIN, TXN, INPUT, OUTPUT, DENSE = "plain", "txn", "in", "out.rdk", "dense"
 GROUP = "rdk"
 IDS_OF_A_LIFE = 1_000_000
+# A fatal error of a producer is raised in whatever call comes next; while callbacks run, it becomes a SystemError.
+FATAL = (KafkaException, SystemError)
 
 
 class Context(NamedTuple):
@@ -73,7 +75,7 @@ class Sending:
             for partition, value in some:
                 producer.produce(topic, value.encode(), partition=partition, on_delivery=self._delivered)
             self.left = producer.flush(CALL_S_MAX)
-        except KafkaException as error:  # the producer has failed for good
+        except FATAL as error:
             self.error = error
 
     def _delivered(self, error: Any, message: Any) -> None:
@@ -88,14 +90,7 @@ class Sending:
 
 
 def conf(context: Context) -> dict[str, Any]:
-    """Without error_cb, a fatal error of an idempotent producer is raised in whatever call comes next."""
-
-    def note(error: Any) -> None:
-        if error.fatal():
-            context.recorder.note("fatal", error=str(error))
-
     return {
-        "error_cb": note,
         "bootstrap.servers": context.kafka, "topic.metadata.refresh.interval.ms": 5_000, "log_level": 0,
         "socket.timeout.ms": 4_000, "reconnect.backoff.max.ms": 1_000,
     }  # fmt: skip
@@ -129,7 +124,7 @@ def transactional(context: Context, life: int) -> tuple[Producer | None, Values]
     op = context.recorder.invoke("init", transactional_id=context.name, writer=values.writer)
     try:
         producer.init_transactions(CALL_S_MAX)
-    except KafkaException as error:
+    except FATAL as error:
         context.recorder.info("init", op, error)
         return None, values
     context.recorder.ok("init", op)
@@ -142,6 +137,9 @@ def end(context: Context, producer: Producer, name: str, verdict: str) -> bool:
     for _ in range(4):
         try:
             (producer.commit_transaction if verdict == "commit" else producer.abort_transaction)(CALL_S_MAX)
+        except SystemError as failed:
+            context.recorder.info("end", op, failed)
+            return False
         except KafkaException as failed:
             error = failed.args[0]
             if error.retriable():
@@ -171,7 +169,11 @@ def _transact(context: Context, topic: str, pause_s: float, records_max: int) ->
             producer, values = transactional(context, life)
             continue
         name = f"{context.name}#{context.life}.{number}"
-        producer.begin_transaction()
+        try:
+            producer.begin_transaction()
+        except FATAL:
+            producer = None
+            continue
         some = values.some(records_max)
         facts = {
             "topic": context.topic(topic),
@@ -204,7 +206,7 @@ def chain(context: Context) -> None:
                 continue
             if not _link(context, producer, consumer, values, f"{context.name}#{context.life}.{number}"):
                 producer = None
-        except KafkaException:
+        except FATAL:
             producer = None
     _close(consumer)
 
@@ -251,7 +253,7 @@ def _link(context: Context, producer: Producer, consumer: Consumer, values: Valu
     try:
         ends = [TopicPartition(context.topic(INPUT), p, offset) for p, offset in positions.items()]
         producer.send_offsets_to_transaction(ends, consumer.consumer_group_metadata(), CALL_S_MAX)
-    except KafkaException as failed:
+    except FATAL as failed:
         context.recorder.info("send", send, failed)
         context.recorder.info("offsets", offsets, failed)
         end(context, producer, name, "abort")
@@ -274,7 +276,7 @@ def run(context: Context) -> None:
     try:
         ROLES[context.name.split(".")[1]](context)
     except Exception as error:
-        context.recorder.note("broke", error=f"{type(error).__name__}: {error}")
+        context.recorder.note("broke", error=f"{type(error).__name__}: {error}; {error.__cause__!r}")
         raise
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redis_ledger.fsck.finding import Finding, edit
 from redis_ledger.fsck.log_trace import Batch, LedgerTrace, LogTrace, OpenTransaction, TraceCounts
 from redis_ledger.fsck.snapshot import (
     FANOUT,
@@ -27,6 +28,7 @@ from redis_ledger.fsck.snapshot_check import (
     aborts_of,
     compare_aborts,
     end_of_stretch,
+    needs_whole_log,
 )
 from redis_ledger.fsck.snapshot_store import (
     PartitionNow,
@@ -128,6 +130,24 @@ def test_windows_of_one_epoch_are_joined_and_a_later_epoch_replaces_them():
         (2, [22]),
     ]
     assert join_windows([first])[1] is False
+    assert [row.producer_id for row in join_windows([first], rows_max=2)[0]] == [3, 2]
+    assert join_windows([first], rows_max=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("finding", "left_out", "is_needed"),
+    [
+        (Finding("log_gap", "", "", "", ""), {}, True),
+        (Finding("partition_state", "", "", "bytes", ""), {}, True),
+        (Finding("partition_state", "", "", "stable", "", edit([])), {}, False),
+        (Finding("producer_window", "", "", "", ""), {}, False),
+        (Finding("producer_window", "", "", "", ""), {"has_left_out": True}, True),
+        (Finding("ledger_row", "", "", "", ""), {}, False),
+        (Finding("ledger_row", "", "", "", ""), {"has_left_out_ledgers": True}, True),
+    ],
+)
+def test_the_whole_log_is_read_where_the_snapshot_does_not_tell_what_is_right(finding, left_out, is_needed):
+    assert needs_whole_log([finding], TraceCounts()._replace(**left_out)) is is_needed
 
 
 # -- snapshot and log --------------------------------------------------------------------------------------------------
