@@ -108,7 +108,7 @@ CHECKS = {
     ),
     "sim-quick": Definition(
         "the simulation: three fixed seeds, which include a failover of Redis, and a random one (2 minutes)",
-        pytest("sim/test_seeds.py"),
+        pytest("sim/test_seeds.py", "-s"),  # the seeds are printed
     ),
     "sim": Definition(
         "the simulation finds planted bugs, then runs random seeds (5 minutes)",

@@ -9,8 +9,8 @@ Source: Redis replication (PSYNC, REPLCONF), `redis-cli --rdb`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from redis_ledger.store.address import Address
 from redis_ledger.store.connection import Arg, pack_small
@@ -18,7 +18,7 @@ from redis_ledger.store.connection import Arg, pack_small
 CHUNK_BYTES = 1 << 18
 MARK_BYTES = 40  # after a snapshot whose length the primary does not know when it begins
 SIGN_OF_LIFE_S = 5.0  # a primary closes a connection that is silent for `repl-timeout`
-REPLY_S_MAX = 30.0
+SILENCE_S_MAX = 60.0  # a primary sends an empty line or PING at least every ten seconds, also while it waits for a fork
 Write = Callable[[bytes], object]
 
 
@@ -120,24 +120,31 @@ class ReplicaStream:
 
     async def _ask(self, *words: Arg) -> bytes:
         self._send(*words)
-        async with asyncio.timeout(REPLY_S_MAX):
-            reply = await self._line()
+        reply = await self._line()
         if reply.startswith(b"-"):
             raise ConnectionRefusedError(reply[1:].decode(errors="replace"))
         return reply
 
     async def _line(self) -> bytes:
         """The next line; empty ones keep the connection open while the primary prepares the snapshot."""
-        while not (line := (await self._reader.readline()).strip()):
+        while not (line := (await _before_silence(self._reader.readline())).strip()):
             if self._reader.at_eof():
                 raise ConnectionResetError("the primary closed the connection")
         return line
 
     async def _read(self, most: int) -> bytes:
-        chunk = await self._reader.read(most)
+        chunk = await _before_silence(self._reader.read(most))
         if not chunk:
             raise ConnectionResetError("the primary closed the connection")
         return chunk
 
     def _send(self, *words: Arg) -> None:
         self._writer.write(pack_small(words))
+
+
+async def _before_silence(read: Coroutine[Any, Any, bytes]) -> bytes:
+    try:
+        async with asyncio.timeout(SILENCE_S_MAX):
+            return await read
+    except TimeoutError:
+        raise TimeoutError(f"it sent nothing for {SILENCE_S_MAX:.0f} s") from None

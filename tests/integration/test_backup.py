@@ -21,6 +21,7 @@ from redis_ledger.clock import SystemClock
 from redis_ledger.errors import TransactionTimedOut
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.leader_epochs import GAP
+from redis_ledger.store import replica_stream
 from redis_ledger.store.address import Address
 from redis_ledger.store.replica_stream import Position
 from redis_ledger.store.store import Store
@@ -315,3 +316,20 @@ async def test_a_backup_is_not_counted_as_a_copy(redis: Server, prefix, tmp_path
     await taking.take(store, tmp_path / "b", SystemClock(), pause_ms_max=1_000, say=lambda sentence: None)
     await store.close()
     assert counted == [0]
+
+
+async def test_a_primary_that_falls_silent_ends_the_backup(prefix, tmp_path, monkeypatch):
+    monkeypatch.setattr(replica_stream, "SILENCE_S_MAX", 3.0)
+
+    async def stuck(store: Store, pause_ms_max: int) -> taking.Cut:
+        redis.freeze()
+        await asyncio.sleep(60)
+        raise AssertionError("the backup waits for ever")
+
+    monkeypatch.setattr(taking, "_cut", stuck)
+    with redis_server(repl_diskless_sync="no") as redis:
+        try:
+            ended = await command("backup", tmp_path / "b", *options(redis.url, prefix))
+        finally:
+            redis.thaw()
+    assert (ended.code, "sent nothing for 3 s" in ended.err) == (2, True), ended.err

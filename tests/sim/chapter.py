@@ -124,15 +124,16 @@ class Chapter:
         return done >= set(names)
 
     async def _drain(self) -> None:
-        began_s, left = self._clock.machine_s, {"not looked": 1}
-
-        async def is_drained() -> bool:
-            nonlocal left
-            left = await self.observer.left()
-            return not left
-
-        await self._until(is_drained)
-        self._recorder.note("mark", name="drained", left=left, machine_s=round(self._clock.machine_s - began_s, 1))
+        """Waits until nothing is left to do, or until nothing has become less for some time."""
+        least, since_s, wall_until = 0, self._clock.machine_s, time.monotonic() + WALL_S_MAX
+        while left := await self.observer.left():
+            total = sum(left.values())
+            if total < least or not least:
+                least, since_s = total, self._clock.machine_s
+            if self._clock.machine_s - since_s >= RECOVERY_S_MAX or time.monotonic() >= wall_until:
+                break
+            await asyncio.sleep(TICK_S)
+        self._recorder.note("mark", name="drained", left=left, machine_s=round(self._clock.machine_s - since_s, 1))
 
     async def expire(self, topics: Sequence[str]) -> None:
         await self.observer.expire(topics)

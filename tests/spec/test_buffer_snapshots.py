@@ -99,9 +99,11 @@ async def test_many_aborts_are_written_once_in_segments(redis_url, prefix):
 # -- rebuild -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of_before(redis_url, prefix):
+@pytest.mark.parametrize(("kind", "history"), [("redis_url", HISTORY), ("cluster_url", 2_000)])
+async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of_before(kind, history, prefix, request):
     """TB-17: a hundred entries behind the snapshot; open and aborted transactions and windows on both sides of it."""
-    async with one(redis_url, prefix, coordinators=1, retention_ms=-1) as broker:
+    url = request.getfixturevalue(kind)
+    async with one(url, prefix, coordinators=1, retention_ms=-1) as broker:
         await broker.maintenance.close()
         await broker.topics.create("t")
         producer_id, epoch = await broker.producers.allocate()
@@ -112,7 +114,7 @@ async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of
 
         for sequence in range(3):
             await written(sequence)
-        await fill(broker, HISTORY)
+        await fill(broker, history)
         for _ in range(20):
             await ended(broker, commit=False)
         await begun(broker, "open")
@@ -132,9 +134,28 @@ async def test_a_rebuild_reads_the_log_behind_the_snapshot_and_gets_the_state_of
         assert report.left == []
         assert await stored(broker) == before
         (use,) = report.snapshots
-        assert use.position == HISTORY + 44
+        assert use.position == history + 44
         assert use.entries <= 101
         assert (await load(broker)).trace().open.keys() < {int(pid) for pid in before["open"] if pid}
+
+
+async def test_damage_of_an_index_does_not_get_into_the_snapshots_that_are_taken_after_it(redis_url, prefix):
+    """TB-20: they are computed from the log, so a comparison with them still finds it."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        k = await one_with_snapshot(broker)
+        before = await stored(broker)
+        for key in (k.open, k.firsts, k.aborted):
+            await broker.store.command("DEL", key, key=k.state)
+        for _ in range(3):
+            await ended(broker, commit=True)
+            await take(broker)
+        report = await checked(broker, repair=True)
+        assert report.left == []
+        assert {"aborted", "open_transaction"} <= {each.kind for each in report.repaired}
+        after = await stored(broker)
+        assert [after[name] for name in ("open", "firsts", "aborted")] == [
+            before[name] for name in ("open", "firsts", "aborted")
+        ]
 
 
 async def test_a_long_log_is_taken_in_slices_and_each_is_a_snapshot(redis_url, prefix):

@@ -36,7 +36,7 @@ def left_over(history: History) -> Found:
     drained = history.mark("drained")
     if drained is not None:
         for what, count in drained["left"].items():
-            yield f"{what}: {count} after {drained['machine_s']:.0f} s", []
+            yield f"{what}: {count}, and nothing has become less for {drained['machine_s']:.0f} s", []
 
 
 @rule
