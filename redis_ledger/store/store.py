@@ -41,7 +41,7 @@ MULTI, EXEC = pack((b"MULTI",)), pack((b"EXEC",))
 
 
 class ScriptCall(NamedTuple):
-    """A script as a command of Store.multi."""
+    """A script as a command of Store.multi.  Its arguments are small: payload is in plain commands beside it."""
 
     script: Script
     keys: Sequence[bytes]
@@ -244,4 +244,4 @@ def _hash_tag(key: bytes) -> bytes:
 
 
 def _evalsha(call: ScriptCall) -> Frame:
-    return pack((b"EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args))
+    return pack_small((b"EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args))
