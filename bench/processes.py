@@ -66,11 +66,12 @@ async def broker(
     ready_s_max: float = READY_S_MAX,
     options: Sequence[str] = (),
     program: str = "redis_ledger.app.cli.main",
+    root: Path = ROOT,
 ) -> AsyncIterator[RunningBroker]:
     """Starts a broker process with an embedded Redis, or on an external one; stops what it started at the end.
 
     home: an existing data folder; it is kept, and its Redis keeps running if another process uses it.
-    options: further arguments of `serve`.  program: the module that has `serve`.
+    options: further arguments of `serve`.  program: the module that has `serve`.  root: the source tree.
     """
     with contextlib.ExitStack() as stack:
         home = home or stack.enter_context(folder())
@@ -80,7 +81,7 @@ async def broker(
         command += ["--log-level", "warning", "--exit-with-stdin", *options]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *command, stdin=pipe, stdout=pipe, cwd=ROOT, env=_environ()
+            sys.executable, *command, stdin=pipe, stdout=pipe, cwd=root, env=_environ()
         )
         try:
             assert process.stdout is not None

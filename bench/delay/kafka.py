@@ -95,8 +95,8 @@ def produce(topic: str, batch: bytes, partition: int = 0) -> bytes:
     return _frame(PRODUCE, PRODUCE_VERSION, ProduceRequest(None, -1, TIMEOUT_MS, data))
 
 
-def fetch(topic: str, offset: int, wait_ms: int, partition: int = 0) -> bytes:
-    requested = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+def fetch(topic: str, offset: int, wait_ms: int, partition: int = 0, bytes_max: int = 1 << 20) -> bytes:
+    requested = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=bytes_max)
     topics = [FetchTopic(topic=topic, partitions=[requested])]
     message = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=1 << 24, topics=topics)
     return _frame(FETCH, FETCH_VERSION, message)

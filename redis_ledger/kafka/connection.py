@@ -30,6 +30,7 @@ from redis_ledger.kafka.protocol.frame import (
     HEADER_BYTES_MIN,
     LENGTH_BYTES,
     RequestHeader,
+    joined,
     read_header,
     read_request,
     response,
@@ -163,9 +164,6 @@ class Connection(asyncio.BufferedProtocol):
         if self._deaf_since and transport is not None and not transport.is_closing():
             size = transport.get_write_buffer_size()
         self.unread.hold(size)
-
-    def eof_received(self) -> bool:
-        return False
 
     @property
     def is_waiting(self) -> bool:
@@ -336,28 +334,32 @@ class Connection(asyncio.BufferedProtocol):
             answer = await step(login, bytes(token), self.peer)
         except LedgerError as error:
             raise BadFrame(error.detail) from error
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(len(answer).to_bytes(LENGTH_BYTES, "big") + answer)
+        self._send([len(answer).to_bytes(LENGTH_BYTES, "big") + answer])
 
     def _flush(self, _: asyncio.Future[Any]) -> None:
-        """Writes completed responses of pipelined requests, in the order of the requests."""
+        """Writes completed responses of pipelined requests: in the order of the requests, in one system call."""
+        encoded: list[Buffer] = []
         while self._answers and self._answers[0].future.done():
             route, version, correlation_id, began, size, future = self._answers.popleft()
-            error = None if future.cancelled() else future.exception()
-            if future.cancelled() or error is not None:
+            error = asyncio.CancelledError() if future.cancelled() else future.exception()
+            if error is not None:
+                self._send(joined(encoded))  # before the connection is closed
+                encoded = []
                 if isinstance(error, LedgerError):
                     self._refuse(error.detail)  # a request with acks=0 has no response
                 else:
                     self._failed(error)
                 route.outcomes.closed()
             else:
+                answer = future.result()
                 if self._quotas.is_on:
-                    self._charge(route, size, future.result())
-                if future.result() is not None:
-                    self._write(route.key, version, correlation_id, future.result())
-                route.outcomes.answered(future.result())
+                    self._charge(route, size, answer)
+                if answer is not None:
+                    encoded += self._encoded(route.key, version, correlation_id, answer)
+                route.outcomes.answered(answer)
             route.seconds.observe(time.monotonic() - began)
             self._release(size)
+        self._send(joined(encoded))
         if not self._answers:
             self._answered.set()
 
@@ -370,25 +372,25 @@ class Connection(asyncio.BufferedProtocol):
         self._write(header.api_key, header.version, header.correlation_id, answer)
 
     def _write(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
-        if self._transport is None or self._transport.is_closing():
-            return
+        self._send(self._encoded(key, version, correlation_id, answer))
+
+    def _encoded(self, key: int, version: int, correlation_id: int, answer: Any) -> list[Buffer]:
         try:
-            chunks = response(key, version, correlation_id, answer)
+            return response(key, version, correlation_id, answer)
         except Exception as error:  # noqa: BLE001 - a bug in encoding must only affect this client
             self._failed(error)
-        else:
-            self._send(chunks)
+            return []
 
     async def _write_long(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
         try:
             chunks = await codec.encoded(key, version, correlation_id, answer)
-        except Exception as error:  # noqa: BLE001 - as in _write
+        except Exception as error:  # noqa: BLE001 - as in _encoded
             self._failed(error)
         else:
             self._send(chunks)
 
     def _send(self, chunks: list[Buffer]) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if not chunks or self._transport is None or self._transport.is_closing():
             return
         if len(chunks) == 1:
             self._transport.write(chunks[0])

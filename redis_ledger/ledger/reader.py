@@ -249,7 +249,9 @@ class PartitionReader:
         count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2, records_max + 2))
         start = min(max(offset, 0), OFFSET_MAX)  # the range of a stream id
         log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
-        answers = await asyncio.gather(state, log, self._aborted_page(offset, ABORTED_MAX))
+        aborted_page = self._aborted_page(offset, ABORTED_MAX)
+        # All three are sent now, and their replies arrive together: `gather` would add a task's worth of callbacks.
+        answers = await state, await log, await aborted_page
         head = self.offsets.parse_head(answers[0])
         self._check(head, offset)
         if offset < head.offloaded_offset and self.offload_reader is not None:
@@ -327,12 +329,11 @@ class PartitionReader:
         if is_partial:
             entries = await self._with_parts(entries)
         runs = logs.runs(entries)
-        replies = await asyncio.gather(
-            *(
-                self._store.command("XRANGE", self.keys.data(ledger), f"0-{first}", f"0-{last}", key=self.keys.state)
-                for ledger, first, last in runs
-            )
-        )
+        calls = [
+            self._store.command("XRANGE", self.keys.data(ledger), f"0-{first}", f"0-{last}", key=self.keys.state)
+            for ledger, first, last in runs
+        ]
+        replies = [await call for call in calls]  # all are sent already
         found = {
             (ledger, int(item[0][2:])): item[1][1]
             for (ledger, _, _), reply in zip(runs, replies, strict=True)

@@ -42,7 +42,7 @@ MULTI, EXEC = pack((b"MULTI",)), pack((b"EXEC",))
 
 
 class ScriptCall(NamedTuple):
-    """A script as a command of Store.multi."""
+    """A script as a command of Store.multi.  Its arguments are small: payload is in plain commands beside it."""
 
     script: Script
     keys: Sequence[bytes]
@@ -169,7 +169,7 @@ class Store:
         more = 0
         for command in commands:
             if isinstance(command, ScriptCall):
-                frames.append(pack(self._command(*command)))
+                frames.append(pack_small(self._command(*command)))
             elif isinstance(command, Packed):
                 frames.append(command.frame)
                 more += command.commands - 1

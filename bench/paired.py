@@ -1,0 +1,168 @@
+"""Compares the CPU of brokers of several source trees for each Kafka request.
+
+    .venv/bin/python -m bench.paired before=/tmp/before after=. again=/tmp/before
+
+Each tree gets a broker of its own with an embedded Redis.  All run at once, and the same load goes to one after the
+other for SLICE_S, in turns, so that other work on the machine affects all of them.  A figure is the median of the
+ratios to the first tree within a turn.  Name the first tree twice: the ratio of the second copy is the noise.
+
+    produce_1rec  produce_100b  produce_1k    batches of 1 record of 100 bytes, 140 of 100 bytes, 63 of 1 KiB;
+                                              4 connections with 5 requests in flight each
+    fetch_64k  fetch_1m                       1 and 16 batches of 64 KiB at offsets spread over the topic; 4 connections
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+
+from bench import load
+from bench.delay import kafka
+from bench.processes import BenchFailed, Cpu, RunningBroker, broker
+from bench.topics import batch
+
+SLICE_S, TURNS = 0.25, 24
+CONNECTIONS, IN_FLIGHT = 4, 5
+RECORDS = 63  # of 1 KiB, in a batch of 64 KiB
+BATCHES = 1_000  # in the topic that is read
+READY_S_MAX = 180.0  # on a machine that does other work
+
+
+class Slice(NamedTuple):
+    """CPU in µs for each request."""
+
+    requests: int
+    broker_us: float
+    redis_us: float
+
+
+Load = Callable[[RunningBroker, float], Awaitable[int]]  # returns the number of requests
+
+
+async def _produce(data: bytes, served: RunningBroker, seconds: float) -> int:
+    async with kafka.connected(served, CONNECTIONS) as connections:
+        frames = itertools.repeat(kafka.produce("produced", data))
+        return (await kafka.produced(connections, IN_FLIGHT, frames, seconds)).requests
+
+
+async def _fetch(batches: int, served: RunningBroker, seconds: float) -> int:
+    offsets = range(0, (BATCHES - batches) * RECORDS, RECORDS * 17)
+    frames = [kafka.fetch("read", offset, 100, bytes_max=batches << 16) for offset in offsets]
+    until_s, requests = time.perf_counter() + seconds, 0
+
+    async def reader(connection: kafka.Connection, first: int) -> None:
+        nonlocal requests
+        for frame in itertools.islice(itertools.cycle(frames), first, None):
+            if len((await connection.ask(frame)).frame) < batches << 15:
+                raise BenchFailed("A response has fewer records than were requested.")
+            requests += 1
+            if time.perf_counter() > until_s:
+                return
+
+    async with kafka.connected(served, CONNECTIONS) as connections:
+        await asyncio.gather(*(reader(each, number * 3) for number, each in enumerate(connections)))
+    return requests
+
+
+LOADS: dict[str, Load] = {
+    "produce_1rec": partial(_produce, batch(1, 100)),
+    "produce_100b": partial(_produce, batch(140, 100)),
+    "produce_1k": partial(_produce, batch(RECORDS, 1024)),
+    "fetch_64k": partial(_fetch, 1),
+    "fetch_1m": partial(_fetch, 16),
+}
+
+
+async def _prepare(served: RunningBroker) -> None:
+    async with load.connected(served, CONNECTIONS) as client:
+        await client.call("POST", "/v1/topics", {"name": "read", "partitions": 1})
+        filled = load.request("POST", "/v1/topics/read/records?partition=0", batch(RECORDS, 1024), load.BATCH)
+        await client.each([filled] * BATCHES)
+
+
+async def _empty(served: RunningBroker, *, is_first: bool) -> None:
+    """Gives the next load an empty topic."""
+    async with load.connected(served, 1) as client:
+        if not is_first:
+            await client.call("DELETE", "/v1/topics/produced")
+        await client.call("POST", "/v1/topics", {"name": "produced", "partitions": 1})
+
+
+async def _slice(run: Load, served: RunningBroker, seconds: float) -> Slice:
+    cpu = Cpu(served.broker_pid, served.redis_pid)
+    requests = await run(served, seconds)
+    used = cpu.used()
+    return Slice(requests, used["broker_cpu_s"] / requests * 1e6, used["redis_cpu_s"] / requests * 1e6)
+
+
+async def measure(
+    trees: dict[str, Path], loads: Sequence[str], turns: int, seconds: float
+) -> dict[str, dict[str, list[Slice]]]:
+    """Slices by load and tree, in the order of the turns."""
+    found: dict[str, dict[str, list[Slice]]] = {}
+    async with AsyncExitStack() as stack:
+        running = {
+            name: await stack.enter_async_context(
+                broker("process", kafka=True, ready_s_max=READY_S_MAX, root=tree.resolve())
+            )
+            for name, tree in trees.items()
+        }
+        for served in running.values():
+            await _prepare(served)
+        for number, one in enumerate(loads):
+            for served in running.values():
+                await _empty(served, is_first=number == 0)
+                await LOADS[one](served, seconds)  # a new topic, and code that has not run yet
+            slices = found[one] = {name: [] for name in running}
+            for turn in range(turns):
+                names = list(running) if turn % 2 else list(reversed(running))
+                for name in names:
+                    slices[name].append(await _slice(LOADS[one], running[name], seconds))
+    return found
+
+
+def ratio(slices: Sequence[Slice], first: Sequence[Slice]) -> float:
+    """The median of the ratios of the broker's CPU, each within a turn."""
+    return statistics.median(mine.broker_us / base.broker_us for mine, base in zip(slices, first, strict=True))
+
+
+def table(found: dict[str, dict[str, list[Slice]]]) -> str:
+    lines = ["| load | tree | broker µs | ratio | Redis µs | requests |", "|---|---|--:|--:|--:|--:|"]
+    for one, slices in found.items():
+        first = next(iter(slices.values()))
+        for name, mine in slices.items():
+            broker_us, redis_us = (statistics.median(each[field] for each in mine) for field in (1, 2))
+            requests = sum(each.requests for each in mine)
+            lines.append(
+                f"| {one} | {name} | {broker_us:.1f} | {ratio(mine, first):.3f} | {redis_us:.1f} | {requests} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.paired", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("trees", nargs="+", metavar="name=folder")
+    parser.add_argument("--loads", default=",".join(LOADS))
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--seconds", type=float, default=SLICE_S, help="of a slice")
+    given = parser.parse_args()
+    trees = {name: Path(folder) for name, _, folder in (each.partition("=") for each in given.trees)}
+    print(table(uvloop.run(measure(trees, given.loads.split(","), given.turns, given.seconds))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
