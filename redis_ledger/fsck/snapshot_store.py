@@ -10,6 +10,7 @@ A broker may store the next snapshot meanwhile: then everything is read again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from redis_ledger.fsck.log_trace import LogTrace
@@ -60,7 +61,8 @@ class PartitionNow(NamedTuple):
     start: int
 
 
-class Stored(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stored:
     """What is stored: index or, if that is not used, the reason.  Both are None without a snapshot."""
 
     head: StoredHead
@@ -69,7 +71,8 @@ class Stored(NamedTuple):
     refusal: UnusableSnapshot | None
 
 
-class Snapshot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Snapshot:
     """A whole snapshot.  head: as stored.  aborted: whose markers are not below the log start."""
 
     head: bytes

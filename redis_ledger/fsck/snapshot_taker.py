@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -119,7 +120,7 @@ class SnapshotTaker:
         try:
             taken = await self._take(stored, now_ms, entries_max)
         except UnusableSnapshot as refusal:
-            stored = stored._replace(index=None, refusal=refusal)
+            stored = replace(stored, index=None, refusal=refusal)
             taken = await self._take(stored, now_ms, entries_max)
         return taken if stored.refusal is None else taken._replace(refusal=stored.refusal.reason)
 

@@ -94,7 +94,7 @@ class Partition:
         delays_by_headers: bool = False,
         traffic: TopicTraffic | None = None,
         on_scheduled: Callable[[Partition, Scheduling], None] | None = None,
-        on_transactional: Callable[[], None] = lambda: None,
+        on_transactional: Callable[[], object] = lambda: None,
     ) -> None:
         self.offsets = offsets = PartitionOffsets(
             store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open(), answered

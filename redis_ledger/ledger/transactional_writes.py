@@ -30,7 +30,7 @@ class TransactionalWrites:
     def __init__(self) -> None:
         self.by_partition: dict[WrittenPartition, Writes] = {}
 
-    def noting(self, topic: str, number: int, topic_id: str) -> Callable[[], None]:
+    def noting(self, topic: str, number: int, topic_id: str) -> Callable[[], object]:
         """A function that notes a write to the partition."""
         return partial(self._note, WrittenPartition(topic, number, topic_id))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -310,7 +311,7 @@ async def test_transaction_stays_ending_while_a_participant_fails(redis_url, pre
 
 @pytest.mark.parametrize("together", [False, True])
 async def test_a_commit_is_not_answered_while_a_participant_fails(redis_url, prefix, together):
-    settings = {"end_overdue_ms": 60_000, "redis_timeout_ms": 300, "one_call_transactions": False}
+    settings: dict[str, Any] = {"end_overdue_ms": 60_000, "redis_timeout_ms": 300, "one_call_transactions": False}
     async with one(redis_url, prefix, **settings) as broker:
         await broker.topics.create("wide", 3)
         txns = [(await broker.transactions.begin(together="nightly")).id for _ in range(3)]

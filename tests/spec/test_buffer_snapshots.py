@@ -18,7 +18,7 @@ from redis_ledger.proto.buffer_snapshot_pb2 import BufferSnapshot
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.scripts import Script
 from tests.support.broker import begun, one, records, values_of
-from tests.support.buffer_snapshots import checked, ended, fill, head, load, place_of, stored, take
+from tests.support.buffer_snapshots import checked, ended, fill, find, head, load, place_of, stored, take
 
 HISTORY = 100_000  # entries: 1 000 000 take ten times as long to write, and a rebuild reads as few of them
 
@@ -36,7 +36,7 @@ async def test_a_snapshot_holds_position_open_and_aborted_transactions_and_windo
     """TB-15, TB-23, TB-25: there is one form of it, and it is read back as it was."""
     async with one(request.getfixturevalue(kind), prefix, coordinators=1) as broker:
         await broker.topics.create("t")
-        assert await load(broker) is None
+        assert await find(broker) is None
         producer_id, epoch = await broker.producers.allocate()
         await broker.records.produce("t", records("p"), producer=ProducerSequence(producer_id, epoch, 0))
         await ended(broker, commit=True)
@@ -229,7 +229,7 @@ async def test_a_damaged_snapshot_is_refused_and_the_whole_log_is_read(name, red
         assert {"snapshot", "aborted"} <= set(kinds)
         report = await checked(broker, repair=True)
         assert report.left == []
-        assert await head(broker) is None
+        assert await head(broker) == ()
         await take(broker)
         assert (await checked(broker)).snapshots[0].position == 3
 
@@ -318,7 +318,7 @@ async def test_a_deleted_topic_leaves_no_snapshot_and_one_of_its_name_starts_cle
         await broker.topics.delete("t")
         assert await broker.store.command("EXISTS", k.snapshot, key=k.state) == 0
         await broker.topics.create("t")
-        assert await load(broker) is None
+        assert await find(broker) is None
         await broker.store.command("RESTORE", k.snapshot, 0, kept, key=k.state)
         await ended(broker, commit=True)
         taken = await take(broker)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import httpx
 import pytest
@@ -83,7 +84,7 @@ async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_
 @pytest.mark.parametrize("how", ["in calls", "as one step"])
 async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url, prefix, monkeypatch, how):
     """CL-15: consume, transform, produce on two partitions, as Redis gets it."""
-    settings = {"coordinators": 1, "end_overdue_ms": 60_000, "one_call_transactions": False}
+    settings: dict[str, Any] = {"coordinators": 1, "end_overdue_ms": 60_000, "one_call_transactions": False}
     async with one(redis_url, prefix, **settings) as broker:
         await broker.maintenance.close()
         await broker.topics.create("in")

@@ -74,22 +74,29 @@ async def take(broker: Broker, topic: str = "t") -> Taken:
             return taken._replace(entries=entries, bytes=size)
 
 
-async def load(broker: Broker, topic: str = "t") -> Snapshot | None:
-    """The stored snapshot.  Raises UnusableSnapshot."""
+async def find(broker: Broker, topic: str = "t") -> Snapshot | None:
+    """The stored snapshot, if there is one.  Raises UnusableSnapshot."""
     return await SnapshotStore(Reading(broker.store), await place_of(broker, topic)).load()
 
 
-async def head(broker: Broker, topic: str = "t") -> tuple[int, ...] | None:
-    """Number, position and time of the stored snapshot; None without one."""
+async def load(broker: Broker, topic: str = "t") -> Snapshot:
+    """The stored snapshot.  Raises UnusableSnapshot."""
+    found = await find(broker, topic)
+    assert found is not None
+    return found
+
+
+async def head(broker: Broker, topic: str = "t") -> tuple[int, ...]:
+    """Number, position and time of the stored snapshot; empty without one."""
     k = PartitionKeys(broker.store.prefix, topic, 0)
     text = await broker.store.command("HGET", k.snapshot, "head", key=k.state)
-    return None if text is None else tuple(map(int, text.split()[1:]))
+    return () if text is None else tuple(map(int, text.split()[1:]))
 
 
 async def number(broker: Broker) -> int:
     """How many snapshots were stored, one after the other."""
     found = await head(broker)
-    return 0 if found is None else found[0]
+    return found[0] if found else 0
 
 
 async def ended(broker: Broker, *, commit: bool) -> TxnId:

@@ -50,8 +50,9 @@ class Consumer:
 
 class Subscription:
     def __init__(self) -> None:
-        self.wake_ups: Any = WakeUps()
-        self._polls = LongPolls(self.wake_ups, ManualClock())
+        self.wake_ups = WakeUps()
+        waiters: Any = self.wake_ups
+        self._polls = LongPolls(waiters, ManualClock())
 
     async def receive(self, consumer: Any) -> asyncio.Task[list[Any]]:
         task = asyncio.create_task(self._polls.wait("s", [PARTITION], 10, 60, consumer))

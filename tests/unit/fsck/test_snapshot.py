@@ -102,7 +102,7 @@ def test_the_last_segments_of_a_size_are_merged(rows, merged):
 
 @given(st.lists(st.integers(1, 3_000), min_size=1, max_size=600))
 def test_segments_stay_few_and_rows_are_written_a_few_times(new):
-    rows, written = [], 0
+    rows, written = list[int](), 0
     for count in new:
         taken = mergeable([*rows, count], 16_384)
         merged = sum([*rows, count][-taken:]) if taken else count
