@@ -10,7 +10,6 @@ from typing import Any
 
 from tests.sim.redis_nodes import RedisNodes
 from tests.sim.schedule import Fault
-from tests.sim.shards import Shards
 from tests.support.redis_servers import Server
 
 PULSE_S = 0.05  # redis.slow stops the server for so long, again and again
@@ -110,9 +109,8 @@ async def move_slot(redis: RedisNodes, fault: Fault) -> AsyncIterator[None]:
 
 
 async def start(redis: RedisNodes, name: str) -> None:
+    """Without `attach`: a failover may be under way, and the sentinels decide whose replica the server becomes."""
     await asyncio.to_thread(redis.servers[name].start)
-    if isinstance(redis, Shards):
-        await redis.attach(redis.shard_of(name), name)
 
 
 async def ask(server: Server, *command: Any) -> Any:

@@ -80,6 +80,9 @@ class SentinelNodes(Shards):
             primary = await self.primary(shard)
             if primary in ("", name):
                 return primary == name
+            role = await asked(self.servers[primary], "ROLE")
+            if not isinstance(role, list) or role[0] != b"master":
+                return False
             reply = await asked(self.servers[name], "REPLICAOF", "127.0.0.1", self.ports[primary])
             return isinstance(reply, bytes) and reply.startswith(b"OK")  # an error while it loads its data
 
