@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from redis_ledger.broker.subscriptions.long_polls import Leased, LongPolls
 from redis_ledger.clock import ManualClock
 from redis_ledger.cursor.scripts import Received
-from redis_ledger.ledger.waiters import Listener
+from redis_ledger.ledger.waiters import Listener, Waiters
 
 PARTITION: Any = SimpleNamespace(topic_id="t", number=0, keys=SimpleNamespace(wake=b"wake"))
 NOTHING = Received([], 0, 0, 0, False, -1)
@@ -36,8 +36,11 @@ class Consumer:
     def __init__(self) -> None:
         self.leases: list[asyncio.Future[Leased]] = []
         self.released: list[Any] = []
+        self.is_closed = False
 
     async def lease(self, partitions: Sequence[Any]) -> Leased:
+        if self.is_closed:
+            return Leased([], {0: NOTHING}, False)
         self.leases.append(asyncio.get_running_loop().create_future())
         return await self.leases[-1]
 
@@ -51,17 +54,27 @@ class Consumer:
 class Subscription:
     def __init__(self) -> None:
         self.wake_ups = WakeUps()
-        waiters: Any = self.wake_ups
-        self._polls = LongPolls(waiters, ManualClock())
+        self._polls = LongPolls(cast("Waiters", self.wake_ups), ManualClock())
+        self._receives: list[tuple[Consumer, asyncio.Task[list[Any]]]] = []
 
     async def receive(self, consumer: Any) -> asyncio.Task[list[Any]]:
         task = asyncio.create_task(self._polls.wait("s", [PARTITION], 10, 60, consumer))
+        self._receives.append((consumer, task))
         await settled()
         return task
 
     async def wake(self) -> None:
         self.wake_ups.listener.wake(PARTITION.keys.wake)
         await settled()
+
+    async def close(self) -> None:
+        """Ends what a failed test has left."""
+        for consumer, task in self._receives:
+            consumer.is_closed = True
+            if consumer.leases and not consumer.leases[-1].done():
+                consumer.answer()
+            task.cancel()
+        await asyncio.gather(*(task for _, task in self._receives), return_exceptions=True)
 
 
 async def settled() -> None:
@@ -70,8 +83,10 @@ async def settled() -> None:
 
 
 @pytest.fixture
-async def subscription() -> Subscription:
-    return Subscription()
+async def subscription() -> AsyncIterator[Subscription]:
+    made = Subscription()
+    yield made
+    await made.close()
 
 
 async def test_a_wake_up_during_an_attempt_that_finds_nothing_begins_another_one(subscription):
