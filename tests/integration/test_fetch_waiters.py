@@ -20,8 +20,6 @@ from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
 
-pytestmark = pytest.mark.usefixtures("both_ways")
-
 SOON, NEVER = 5.0, 0.05  # how long a wake-up may take, and how long one that must not come is waited for
 
 

@@ -160,7 +160,7 @@ def test_a_refused_decision_ends_nothing(world):
 
 def test_an_open_transaction_that_no_operation_decides_does_not_end(world):
     decided, other = world.begin(0), world.begin(0)
-    _, ended, _ = world.end(f"end {decided} C", serials=[decided, other], places=[0])
+    _, ended, _ = world.end(f"end {decided} C", f"add {other} {PLACE}", serials=[decided, other], places=[0])
     assert ended == ["C", ""]
     assert world.partitions[0].stable == 2, "the other one is open"
     assert world.coordinator.one(f"end {other} C").startswith("0 C")

@@ -53,7 +53,7 @@ BUGS = {
     "torn_commit": Bug(
         partial(
             _in_script,
-            "txn/end",
+            "include/end_transactions",
             b"marker = write_marker(pid, epoch, first, commit) end",
             b"marker = write_marker(pid, epoch, first, commit and tonumber(first) % 5 ~= 0) end",
         ),
