@@ -7,8 +7,8 @@ at_once.last, at_once.wanted, at_once.places, at_once.ordered = last_op + 2, {},
 function at_once.read()
   local at, key = at_once.last + 1, 14
   for i = 1, tonumber(ARGV[14]) do
-    at_once.wanted[i] = { serial = ARGV[at], pid = ARGV[at + 1] }
-    at = at + 2
+    at_once.wanted[i] = { serial = ARGV[at], pid = ARGV[at + 1], number = ARGV[at + 2] }
+    at = at + 3
   end
   for i = 1, tonumber(ARGV[15]) do
     local count, subs = tonumber(ARGV[at + 3]), {}
@@ -38,6 +38,12 @@ function at_once.places_of(serial, txn)
     if index then listed[name].subs[#listed[name].subs + 1] = index end
   end
   return found
+end
+
+-- Whether the producer id is that of the transaction: the records of one that a Kafka producer has begun carry the id of
+-- its transactional id, and a call that names it by its serial does not know that.
+function at_once.is_of(each, txn)
+  return each.number == (match(txn.fixed, " @(%d+):%d+:%S+$") or each.serial)
 end
 
 function at_once.add(each, txn, where, watermark)
@@ -96,7 +102,7 @@ local function end_at_once()
   local seen = {}
   for _, each in ipairs(at_once.wanted) do
     local txn = not seen[each.serial] and txns[each.serial]
-    local where = txn and txn.state ~= "O" and at_once.places_of(each.serial, txn)
+    local where = txn and txn.state ~= "O" and at_once.is_of(each, txn) and at_once.places_of(each.serial, txn)
     if where then at_once.add(each, txn, where, mark) end
     each.is_left, seen[each.serial] = not where, true
   end

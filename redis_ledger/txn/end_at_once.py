@@ -3,8 +3,9 @@
     several slots    decide ─▶ end on each partition ─▶ done        three round trips
     one server       decide, end, done: txn/apply_and_end           one
 
-A call carries the participants that this broker has registered.  The script ends a transaction only if these are all;
-else it only decides it.  Both ways store the same, so that either can complete what the other began.
+A call carries the participants that this broker has registered, and the producer id.  The script ends a transaction
+only if these are all, and it is its producer id; else it only decides it.  Both ways store the same, so that either can
+complete what the other began.
 Source: docs/decisions/0035.
 """
 
@@ -17,6 +18,7 @@ import msgspec
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
@@ -71,7 +73,7 @@ class EndsAtOnce:
         places = _places(ends)
         keys, args = list[bytes](), list[Any]()
         for end in ends:
-            args += (end.serial, end.producer_id)
+            args += (end.serial, end.producer_id, TxnId.of_producer(end.producer_id).serial)
         for place, names in places.items():
             topic, topic_id, number = place
             k = self._keys_of(place)

@@ -116,6 +116,28 @@ async def test_what_was_registered_by_another_broker_is_ended_as_well(redis_url,
         assert await eventually(lambda: status(first, txn), "committed") == "committed"
 
 
+@pytest.mark.usefixtures("both_ways")
+async def test_a_kafka_transaction_that_is_named_by_its_serial_is_aborted(redis_url, prefix):
+    """As the console does, and Kafka's WriteTxnMarkers (kafka-transactions --abort)."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 3)
+        for abort in (None, broker.producers.abort_hanging):
+            producer = KafkaProducer(broker)
+            await producer.begin()
+            await producer.add()
+            await producer.produce(b"in doubt")
+            await broker.records.produce("t", records("behind", partition=0))
+            partition = await broker.catalog.partition("t", 0)
+            txn, _ = await partition.offsets.open_transaction(producer.pid)
+            before = await visible(broker, "t")
+            if abort is None:
+                assert (await broker.transactions.abort(txn)).status == "aborted"
+            else:
+                await abort("t", 0, producer.pid, producer.epoch)
+            assert await partition.offsets.open_transaction(producer.pid) is None
+            assert await visible(broker, "t") == {**before, 0: [*before.get(0, []), "behind"]}
+
+
 @pytest.mark.parametrize("commit", [True, False])
 async def test_every_transaction_is_counted_once(redis_url, prefix, commit):
     async with one(redis_url, prefix) as broker:

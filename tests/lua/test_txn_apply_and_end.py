@@ -42,12 +42,13 @@ class World:
         return serial
 
     def end(
-        self, *operations: str, serials: Sequence[str], places: Sequence[int], call: int = 1, subs: Any = ()
+        self, *operations: str, serials: Sequence[str], places: Sequence[int], call: int = 1, number: str = ""
     ) -> Any:
-        """The script's reply: lines of the operations, outcomes, markers."""
+        """The script's reply: lines of the operations, outcomes, markers.  number: in the producer id of a
+        transactional id; without it, producer ids are those of the transactions."""
         keys, after = [*self.coordinator.keys.all()], list[Any]()
         for serial in serials:
-            after += (serial, TxnId(self.number, int(serial)).producer_id)
+            after += (serial, TxnId(self.number, int(number or serial)).producer_id, number or serial)
         for n in places:
             k = PartitionKeys(self.coordinator.tag.partition(":")[0], "orders", n)
             keys += k.end_keys
@@ -118,7 +119,9 @@ def test_a_repeated_call_with_an_id_gets_the_stored_answer(world):
     """The reply to a call that may allocate a number is stored: it is what a lost reply is replaced by."""
     number, epoch = world.coordinator.one("init_id me 60000 - -").split(" ")[1:]
     serial = world.coordinator.one(f"add_by_id me {number} {epoch} {PLACE}").split(" ")[1]
-    lines, ended, _ = world.end(f"end_by_id me {number} {epoch} C 1", serials=[serial], places=[0], call=9)
+    lines, ended, _ = world.end(
+        f"end_by_id me {number} {epoch} C 1", serials=[serial], places=[0], call=9, number=number
+    )
     assert (lines, ended) == ([f"0 {number} {int(epoch) + 1}"], ["C"])
     before = world.dump()
     keys = world.coordinator.keys
@@ -191,6 +194,21 @@ def test_what_it_cannot_end_it_only_decides(world, why):
     assert [partition.dump() for partition in world.partitions] == before
 
 
+def test_a_transaction_with_another_producer_id_is_only_decided(world):
+    """That of a Kafka producer, named by its serial: its records are open under the id of its transactional id."""
+    number, epoch = world.coordinator.one("init_id me 60000 - -").split(" ")[1:]
+    serial = world.coordinator.one(f"add_by_id me {number} {epoch} {PLACE}").split(" ")[1]
+    partition, pid = world.partitions[0], TxnId(world.number, int(number)).producer_id
+    partition.append(2, txn=(world.number, serial), pid=pid, epoch=int(epoch))
+    assert partition.stable == 0
+    lines, ended, markers = world.end(f"end {serial} A", serials=[serial], places=[0])
+    assert (ended, markers) == ([""], [])
+    assert lines[0] == world.coordinator.one(f"end {serial} A")
+    _, ended, _ = world.end(f"end {serial} A", serials=[serial], places=[0], call=2, number=number)
+    assert ended == ["A"]
+    assert partition.stable == partition.next == 3
+
+
 def test_a_partition_of_a_deleted_topic_counts_as_ended(world):
     serial = world.begin(0, 1)
     gone = world.partitions[1]
@@ -235,7 +253,7 @@ def test_more_acknowledgements_than_a_call_settles_leave_the_transaction_decided
     for first in range(0, 900, 200):  # every other message: as many ranges as messages
         assert sub.hold(f"0-{serial}", range(first, min(first + 200, 900), 2))[0] == Status.OK
     keys = [*coordinator.keys.all(), *log.keys.end_keys, *sub.keys.all()]
-    after = (serial, TxnId(0, int(serial)).producer_id, place, TOPIC_ID, log.keys.wake, 1, sub.name)
+    after = (serial, TxnId(0, int(serial)).producer_id, serial, place, TOPIC_ID, log.keys.wake, 1, sub.name)
     outcomes = []
     for call in (1, 2):
         args = (coordinator.now, "b2", call, *LIMITS, 0, TOMBSTONE_MS, 1, 1, 1, "end", serial, "C", *after)
