@@ -58,6 +58,19 @@ async def holds(condition: Callable[[], bool], within_s: float = 20) -> None:
             await asyncio.sleep(0.01)
 
 
+def held_back(broker: Broker) -> asyncio.Event:
+    """The broker connects to Redis again only when the event is set."""
+    node, gate = broker.store.topology.links()[0], asyncio.Event()
+    connect = node.locate
+
+    async def later() -> Any:
+        await gate.wait()
+        return await connect()
+
+    node.locate = later
+    return gate
+
+
 async def offsets_of(broker: Broker, topic: str, offset: int = 0) -> list[tuple[int, str]]:
     fetched = await broker.records.fetch(topic, 0, offset)
     return [(r.offset, (r.value or b"").decode()) for b in fetched.batches for r in decode(b.data)]
@@ -225,11 +238,15 @@ async def test_topics_of_the_lost_part_do_not_live_on_in_caches(redis: Server, p
         await first.records.produce("fresh", records("lost"))
         assert await values_of(second, "fresh") == ["lost"]
         await second.catalog.refresh()
+        # when the second one is connected after the first has continued the catalog
+        gate = held_back(second)
         backup.restore()
+        await holds(lambda: bool(lost(first)))
+        gate.set()
         for broker in (first, second):
             with pytest.raises(UnknownTopic):
                 await broker.records.fetch("fresh", 0, 0)
-            # whichever of them was first, both report it
+            # then both report it
             assert lost(broker) == [("fresh", 0, 0, 1)]
             assert broker.lost_writes.kinds["catalog"] == 1
         await second.topics.create("fresh", 1)
@@ -352,14 +369,7 @@ async def test_a_broker_that_remembers_less_waits_for_one_that_remembers_more(re
             backup = Backup(redis)
             await knows_more.records.produce("orders", records("lost", "lost"))
             # when the broker that knows of nothing lost is connected first
-            slow = knows_more.store.topology.links()[0]
-            connect, gate = slow.locate, asyncio.Event()
-
-            async def later() -> Any:
-                await gate.wait()
-                return await connect()
-
-            slow.locate = later
+            gate = held_back(knows_more)
             backup.restore()
             appended = asyncio.ensure_future(knows_less.records.produce("orders", records("new")))
             await asyncio.sleep(0.5)  # it would be answered by now
@@ -379,14 +389,7 @@ async def test_a_broker_that_comes_late_still_finds_that_writes_are_lost(redis: 
         (lost_record,) = await late.records.produce("orders", records("lost"))
         await late.redis_watch.close()
         # when it is cut off, and another one writes past its offsets meanwhile
-        node = late.store.topology.links()[0]
-        connect, gate = node.locate, asyncio.Event()
-
-        async def later() -> Any:
-            await gate.wait()
-            return await connect()
-
-        node.locate = later
+        gate = held_back(late)
         backup.restore()
         async with one(redis.url, prefix, name="b2", **FAST) as other:
             (again,) = await other.records.produce("orders", records("new"))
