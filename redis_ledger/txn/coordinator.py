@@ -224,7 +224,10 @@ class Coordinators:
         """
         end = None if known is None else EndAtOnce(txn.serial, txn.producer_id, places_of(known))
         wanted = "C" if commit else "A"
-        return self._decision(txn, await self.of(txn).submit_end("end", txn.serial, wanted, end))
+        reply = await self.of(txn).submit_end("end", txn.serial, wanted, end)
+        if end is not None:
+            end.trace(txn)
+        return self._decision(txn, reply)
 
     async def expire(self, txn: TxnId) -> Decision | None:
         """Aborts the transaction if its deadline has passed, or takes over its overdue end; None when neither is so."""

@@ -11,8 +11,9 @@ Source: docs/decisions/0035.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,7 +23,8 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import metrics, tracing
+from redis_ledger.txn.end_span import end_span
 
 PARTICIPANTS_MAX = 32  # of a transaction that is ended at once, and about as many in one call: some 4 ms of Redis
 PARTICIPANT_BYTES = 1_000  # what a participant counts for in the size of a call
@@ -34,12 +36,30 @@ Place = tuple[str, str, int]  # topic, topic id, partition
 MarkerWritten = Callable[[str, str, int, LogEntry], None]
 
 
-class EndAtOnce(NamedTuple):
-    """A transaction to end, and the subscriptions at each place where it is known to take part."""
+@dataclasses.dataclass(slots=True)
+class EndAtOnce:
+    """A transaction to end, and the subscriptions at each place where it is known to take part.
+
+    outcome: C (committed) or A (aborted) if its call has ended it
+    """
 
     serial: int
     producer_id: int
     places: dict[Place, list[str]]
+    outcome: str = ""
+
+    def trace(self, txn: TxnId, transactional_id: str = "") -> None:
+        """Adds the span of the end if the call has ended it and there is a tracer."""
+        if tracing.tracer is None or not self.outcome:
+            return
+        with end_span(
+            txn,
+            is_commit=self.outcome == "C",
+            participants=[_text(place, name) for place, names in self.places.items() for name in names or [""]],
+            producer_id=self.producer_id,
+            transactional_id=transactional_id,
+        ):
+            pass
 
     @property
     def participants(self) -> int:
@@ -75,17 +95,18 @@ class EndsAtOnce:
         for end in ends:
             args += (end.serial, end.producer_id, TxnId.of_producer(end.producer_id).serial)
         for place, names in places.items():
-            topic, topic_id, number = place
+            topic_id = place[1]
             k = self._keys_of(place)
             keys += k.end_keys
             for name in names:
                 keys += k.sub(name).all()
-            args += (f"{topic}/{topic_id}/{number}", topic_id, k.wake, len(names), *map(encode_name, names))
+            args += (_text(place, ""), topic_id, k.wake, len(names), *map(encode_name, names))
         return keys, [*self._limits, operations, len(ends), len(places)], args
 
     def settle(self, ends: Sequence[EndAtOnce], ended: bytes, markers: bytes) -> None:
-        """Counts what has ended, and passes its markers on.  ended, markers: of the script's reply."""
-        for outcome in _decode_ended(ended):
+        """Sets and counts the outcomes, and passes the markers on.  ended, markers: of the script's reply."""
+        for end, outcome in zip(ends, _decode_ended(ended), strict=True):
+            end.outcome = outcome
             if outcome:
                 _outcomes[outcome].inc()
         places, fields = list(_places(ends)), iter(_decode_ended(markers))
@@ -100,6 +121,11 @@ class EndsAtOnce:
                 self._keys.clear()
             keys = self._keys[place] = PartitionKeys(self._store.prefix, place[0], place[2])
         return keys
+
+
+def _text(place: Place, subscription: str) -> str:
+    topic, topic_id, number = place
+    return f"{topic}/{topic_id}/{number}" + (f"/{encode_name(subscription)}" if subscription else "")
 
 
 def marker_entry(offset: int, producer_id: int, epoch: int, is_commit: bool, now_ms: int) -> LogEntry:

@@ -126,8 +126,12 @@ class TransactionalIds:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
-        end = None if known is None else EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
-        return await self._identified(coordinator, transactional_id, "end_by_id", rest, end)
+        if known is None:
+            return await self._identified(coordinator, transactional_id, "end_by_id", rest)
+        end = EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
+        identity = await self._identified(coordinator, transactional_id, "end_by_id", rest, end)
+        end.trace(known[0], transactional_id)
+        return identity
 
     async def get(self, transactional_id: str) -> TransactionalIdRecord | None:
         coordinator = self.coordinator(transactional_id)

@@ -15,7 +15,7 @@ from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.node import Node
 from redis_ledger.store.replication import HELD_BYTES_MAX
 from redis_ledger.store.store import Store
-from tests.support.redis_servers import Server, redis_cluster, redis_server, replicated, wait_in_step
+from tests.support.redis_servers import Server, redis_cluster, redis_server, replicated, wait_for_replicas, wait_in_step
 from tests.support.script_functions import functions, replace_scripts
 from tests.support.sentinels import naming
 
@@ -188,6 +188,7 @@ async def test_a_held_call_is_repeated_at_the_new_primary_if_that_is_safe(server
         heir.ask("REPLICAOF", "NO", "ONE")
         follower.ask("REPLICAOF", "127.0.0.1", heir.port)
         with replicated_by(heir):
+            wait_for_replicas(heir, 2)
             named[0] = heir.port
             with pytest.raises(OutcomeUnknown, match="may or may not have happened"):
                 await unit

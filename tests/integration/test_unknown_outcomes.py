@@ -60,7 +60,7 @@ async def test_a_repetition_that_is_refused_leaves_the_first_attempt_in_doubt(re
 
 async def test_committed_step_is_never_reported_as_failed(redis_url, prefix, monkeypatch):
     """TS-10: the decision is in the log, and the ends cannot be carried just now."""
-    async with one(redis_url, prefix, redis_timeout_ms=200) as broker:
+    async with one(redis_url, prefix, redis_timeout_ms=200, one_call_transactions=False) as broker:
         await broker.topics.create("t")
 
         async def away(_: object) -> None:

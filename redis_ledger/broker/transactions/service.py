@@ -27,6 +27,7 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.telemetry import metrics, tracing
 from redis_ledger.txn.commit_all import CommitAll, CommitNumber
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord
+from redis_ledger.txn.end_span import PARTICIPANTS_MAX, end_span
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
 
@@ -265,12 +266,13 @@ class Transactions:
 
 def _span_of(decision: Decision) -> AbstractContextManager[Any]:
     producer = decision.producer
-    outcome = "commit" if decision.state is TxnState.COMMITTING else "abort"
-    facts: dict[str, Any] = {"redis_ledger.txn": str(decision.txn), "redis_ledger.outcome": outcome}
-    facts["redis_ledger.participants"] = [participant.text for participant in decision.participants[:16]]
-    if producer is not None:
-        facts["redis_ledger.transactional_id"] = producer.transactional_id
-    return tracing.ending(f"{outcome} transaction", producer.id if producer else decision.txn.producer_id, facts)
+    return end_span(
+        decision.txn,
+        is_commit=decision.state is TxnState.COMMITTING,
+        participants=[participant.text for participant in decision.participants[:PARTICIPANTS_MAX]],
+        producer_id=producer.id if producer else decision.txn.producer_id,
+        transactional_id=producer.transactional_id if producer else "",
+    )
 
 
 def _check_wait(wait: str) -> None:
