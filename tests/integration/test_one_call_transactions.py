@@ -128,10 +128,11 @@ async def test_a_kafka_transaction_that_is_named_by_its_serial_is_aborted(redis_
             await producer.produce(b"in doubt")
             await broker.records.produce("t", records("behind", partition=0))
             partition = await broker.catalog.partition("t", 0)
-            txn, _ = await partition.offsets.open_transaction(producer.pid)
+            found = await partition.offsets.open_transaction(producer.pid)
+            assert found is not None
             before = await visible(broker, "t")
             if abort is None:
-                assert (await broker.transactions.abort(txn)).status == "aborted"
+                assert (await broker.transactions.abort(found[0])).status == "aborted"
             else:
                 await abort("t", 0, producer.pid, producer.epoch)
             assert await partition.offsets.open_transaction(producer.pid) is None

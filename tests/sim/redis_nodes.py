@@ -59,7 +59,9 @@ class RedisNodes:
         folder.mkdir()
         its = self.disks[name] = Disk(folder)
         settings: dict[str, Any] = dict(conf)
-        server = Server(folder, unix=False, port=port, server_binary=None, environ=its.environ, **settings)
+        server = Server(
+            folder, unix=False, port=port, server_binary=None, environ=its.environ, has_file=True, **settings
+        )
         self.servers[name] = server
         await asyncio.to_thread(server.start)
         return server

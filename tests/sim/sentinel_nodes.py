@@ -84,7 +84,9 @@ class SentinelNodes(Shards):
             if not isinstance(role, list) or role[0] != b"master":
                 return False
             reply = await asked(self.servers[name], "REPLICAOF", "127.0.0.1", self.ports[primary])
-            return isinstance(reply, bytes) and reply.startswith(b"OK")  # an error while it loads its data
+            if not isinstance(reply, bytes) or not reply.startswith(b"OK"):
+                return False  # it loads its data
+            return await asked(self.servers[name], "CONFIG", "REWRITE") == b"OK"
 
         await eventually(is_attached, f"{name} did not become a replica")
 

@@ -58,7 +58,8 @@ def lasting_port() -> int:
 
 
 class Server:
-    """One server.  url: how a store is opened on it.  port: 0 for any.  environ: additions to its environment."""
+    """One server.  url: how a store is opened on it.  port: 0 for any.  environ: additions to its environment.
+    has_file: it keeps its settings in a file, so that CONFIG REWRITE, as of Sentinel, outlives a restart."""
 
     def __init__(
         self,
@@ -68,9 +69,11 @@ class Server:
         port: int = 0,
         server_binary: str | None = None,
         environ: Mapping[str, str] = MappingProxyType({}),
+        has_file: bool = False,
         **conf: str,
     ) -> None:
         self.folder, self._environ = folder, environ
+        self._file = folder / "redis.conf" if has_file else None
         self.port = 0 if unix else port or free_port()
         self.path = str(folder / "redis.sock") if unix else None
         self.url = f"unix://{self.path}" if unix else f"redis://127.0.0.1:{self.port}"
@@ -82,6 +85,11 @@ class Server:
 
     def start(self) -> None:
         arguments = [part for name, value in self._conf.items() for part in (f"--{name}", value)]
+        if self._file is not None:
+            if not self._file.exists():
+                lines = (f"{name} {value}\n" if value else f'{name} ""\n' for name, value in self._conf.items())
+                self._file.write_text("".join(lines))
+            arguments = [str(self._file)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [self._binary, *arguments], stdout=log, stderr=log, env={**os.environ, **self._environ}
