@@ -16,13 +16,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.sim import faults, footprint
+from tests.sim import faults, footprint, index_check
 from tests.sim.clients.context import Context
 from tests.sim.history import FINAL, History
 from tests.sim.losses import Reports
 from tests.sim.machine_clock import MachineClock
 from tests.sim.observer import Observer
-from tests.sim.processes import Processes
+from tests.sim.processes import SETTINGS, Processes
 from tests.sim.recorder import Event, Recorder
 from tests.sim.rules.progress import RECOVERY_S_MAX
 from tests.sim.schedule import Fault, Schedule
@@ -64,6 +64,7 @@ class Chapter:
             await workers.stop()
             await self.observer.note_groups()
             await self.observer.read_all()
+            await self._compare_indexes()
             if with_retention:
                 await self.expire(self.topics)
         finally:
@@ -134,6 +135,12 @@ class Chapter:
                 break
             await asyncio.sleep(TICK_S)
         self._recorder.note("mark", name="drained", left=left, machine_s=round(self._clock.machine_s - since_s, 1))
+
+    async def _compare_indexes(self) -> None:
+        broker = next(iter(self._processes.brokers.values()))
+        settings = [f"{name}={value}" for name, value in SETTINGS.items()]
+        for each in await index_check.differences(broker.redis_url, settings):
+            self._recorder.note("index", **each)
 
     async def expire(self, topics: Sequence[str]) -> None:
         await self.observer.expire(topics)

@@ -58,7 +58,7 @@ class Broker:
         self, name: str, folder: Path, redis_url: str, kafka: str, advertised: str, http: str, settings: Sequence[str]
     ) -> None:
         self.name, self.url = name, f"http://{http}"
-        self.log = folder / f"{name}.log"
+        self.log, self.redis_url = folder / f"{name}.log", redis_url
         self._command = [
             sys.executable, "-m", "tests.sim.serve", "serve", "--redis", redis_url, "--data-dir", str(folder / name),
             "--http", http, "--kafka", kafka, "--kafka-advertised", advertised,

@@ -52,10 +52,17 @@ def not_bounded(history: History) -> Found:
 
 
 @rule
+def index_differs(history: History) -> Found:
+    """At the end `fsck --full` finds no difference between logs and indexes."""
+    for note in history.notes("index"):
+        yield f"{note['difference']} at {note['where']}: {note['detail']}", [note]
+
+
+@rule
 def worker_broke(history: History) -> Found:
     """No client ends by an error that it does not expect."""
     for note in history.notes("broke"):
         yield f"{note['actor']}: {note['error']}", [note]
 
 
-RULES = (stuck, left_over, not_bounded, worker_broke)
+RULES = (stuck, left_over, not_bounded, index_differs, worker_broke)
