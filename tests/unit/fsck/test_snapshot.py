@@ -244,6 +244,24 @@ def test_a_snapshot_that_differs_from_the_log_is_found(change, words):
     assert words in comparison.difference(0)
 
 
+@pytest.mark.parametrize(
+    ("is_ended", "offset", "words"),
+    [(True, 0, ""), (True, 1, "the window of producer 7"), (False, 0, "the window of producer 7")],
+)
+def test_the_window_of_an_ended_transaction_may_be_that_of_an_earlier_snapshot(is_ended, offset, words):
+    entries = [batch(n, pid=7, epoch=0, sequence=n, flags=TRANSACTIONAL) for n in range(3)]
+    entries += [marker(3, 7, commit=True)] if is_ended else []
+    trace = LogTrace()
+    trace.add(entries)
+    first = trace.windows[7][0]
+    snapshot = snapshot_of(trace, [], None)
+    stale = ProducerWindow(7, True, [first._replace(offset=offset)])
+    comparison = SnapshotComparison(replace(snapshot, windows=[stale]))
+    comparison.add(LogTrace(), entries)
+    assert comparison.difference(0).startswith(words)
+    assert bool(comparison.difference(0)) == bool(words)
+
+
 def test_aborts_below_the_log_start_are_not_compared():
     row = Aborted(7, 1, 4, 5)
     assert compare_aborts([row], [], 5) == compare_aborts([], [row], 5) == ""
