@@ -231,12 +231,12 @@ def check_wide(place: CoordinatorPlace, members: Mapping[bytes, TxnRow | None]) 
 
 
 def check_id(place: CoordinatorPlace, name: bytes, row: bytes) -> Iterator[Finding]:
-    """A row of `ids`."""
+    """A row of `ids`: its form is in lua/include/transactional_ids.lua."""
     words = row.split(b" ")
     is_number = len(words) == 2 and all(word.isdigit() for word in words)
     is_identity = (
-        len(words) == 9
-        and all(words[i].isdigit() for i in (0, 1, 2, 8))
+        len(words) in (9, 10)
+        and all(word.isdigit() for word in (*words[:3], *words[8:]))
         and (words[3] == b"-" or words[3].isdigit())
         and words[4] in (b"C", b"A", b"-")
         and words[6].lstrip(b"-").isdigit()

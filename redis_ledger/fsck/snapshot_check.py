@@ -81,8 +81,8 @@ def compare_trace(snapshot: Snapshot, trace: LogTrace) -> str:
 
 
 def _compare_windows(windows: Sequence[ProducerWindow], held: LogTrace, trace: LogTrace) -> str:
-    """The log may have lost the first batches of a window.  Of an ended transaction the snapshot may lack the window, or
-    have it as it was when an earlier snapshot was taken: its producer id is not used again."""
+    """The log may have lost the first batches of a window.  Of an ended transaction the snapshot may lack the window,
+    or have it as it was when an earlier snapshot was taken: its producer id is not used again."""
     for row in windows:
         right, mine = trace.windows.get(row.producer_id, []), [*row.batches]
         if not right:

@@ -231,7 +231,8 @@ def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> Ledge
 
 
 def _identity(coordinator: int, name: str, row: bytes) -> TransactionalIdRecord:
-    number, epoch, timeout, serial, decided, _, _, _, used = row.decode().split(" ")
+    """row: its form is in lua/include/transactional_ids.lua."""
+    number, epoch, timeout, serial, decided, _, _, _, used, *_ = row.decode().split(" ")
     txn = None if serial == "-" else TxnId(coordinator, int(serial))
     producer_id = TxnId(coordinator, int(number)).producer_id
     return TransactionalIdRecord(unquote(name), producer_id, int(epoch), int(timeout), txn, decided, int(used))

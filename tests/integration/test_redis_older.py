@@ -230,6 +230,20 @@ async def test_epochs_of_a_transactional_id_are_not_handed_out_twice(redis: Serv
         assert await second.producers.end("pay", *identity, commit=False, bump=True) == (identity[0], 1)
 
 
+async def test_transactional_ids_are_listed_and_expire_after_a_loss(redis: Server, prefix: str):
+    async with brokers(redis, prefix, 1, transactional_id_expiration_ms=60_000) as [broker]:
+        await broker.topics.create("orders", 1)
+        backup = Backup(redis)
+        await broker.producers.init("before", 60_000)
+        backup.restore()
+        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
+        producer_id, _ = await broker.producers.init("pay", 60_000)
+        assert (await broker.producers.describe_transaction("pay")).producer_id == producer_id
+        assert [each.transactional_id for each in await broker.producers.list_transactions()] == ["pay"]
+        await broker.producers.forget_idle(broker.clock.now_ms() + 60_001)
+        assert await broker.producers.list_transactions() == []
+
+
 async def test_topics_of_the_lost_part_do_not_live_on_in_caches(redis: Server, prefix: str):
     async with brokers(redis, prefix, 2) as [first, second]:
         await first.topics.create("orders", 1)

@@ -134,6 +134,9 @@ def test_a_nonce_belongs_to_something(
     [
         (b"job", b"4 0 60000 - - - -1 - 100", 0),
         (b"job", b"4 1 60000 7 C 4 0 C 100", 0),
+        (b"job", b"4 1 60000 7 C 4 0 C 100 2", 0),  # written after its coordinator had lost writes twice
+        (b"job", b"4 1 60000 7 C 4 0 C 100 x", 1),
+        (b"job", b"4 1 60000 7 C 4 0 C 100 2 3", 1),
         (b"=job", b"17 100", 0),
         (b"job", b"17 100", 1),
         (b"job", b"x", 1),
