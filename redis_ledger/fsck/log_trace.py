@@ -88,6 +88,7 @@ class LogTrace:
     ) -> None:
         counts = counts or TraceCounts()
         self.first, self.end, self.entries, self.bytes = counts[:4]
+        self.first_begins_epoch = False  # all records before it were lost
         self.committed, self.aborted, self.newest_ms = counts[4:7]
         self.has_left_out, self.has_left_out_ledgers = counts[7:]
         self.open = dict(open_ or {})  # by producer id, in the order of their first offsets
@@ -102,7 +103,7 @@ class LogTrace:
         markers = []
         for entry in entries:
             if self.end < 0:
-                self.first = entry.base_offset
+                self.first, self.first_begins_epoch = entry.base_offset, entry.begins_epoch
             elif entry.base_offset > self.end and not entry.begins_epoch:
                 self.gaps.append(Gap(self.end, entry.base_offset - 1))
             elif entry.base_offset < self.end:

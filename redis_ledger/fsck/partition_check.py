@@ -92,7 +92,7 @@ def _log(facts: PartitionFacts) -> Iterator[Finding]:
     if trace.end < 0 and start < following:
         gaps.append((start, following - 1))
     elif trace.end >= 0:
-        if start < trace.first:
+        if start < trace.first and not trace.first_begins_epoch:
             gaps.append((start, trace.first - 1))
         if trace.end < following:
             gaps.append((trace.end, following - 1))

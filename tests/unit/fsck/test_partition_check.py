@@ -15,7 +15,7 @@ from redis_ledger.fsck.producer_check import Decided, check_aborted, check_marke
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import TRANSACTIONAL, Aborted, LogEntry
 from redis_ledger.store.keys import PartitionKeys
-from tests.unit.fsck.test_log_trace import batch
+from tests.unit.fsck.test_log_trace import batch, marker
 
 PLACE = Place("t", "abc", 0, PartitionKeys("rl", "t", 0))
 STATE = {
@@ -97,6 +97,18 @@ def test_a_gap_at_the_end_is_named_and_not_closed():
     (gap,) = check_partition(facts(state={"next": "9"}))
     assert (gap.kind, gap.item, gap.repair) == ("log_gap", "3", None)
     assert gap.detail == "Offsets 3 to 8 have no log entry."
+
+
+@pytest.mark.parametrize(("producer_id", "count"), [(-1, 0), (7, 1)])
+def test_a_log_that_lost_all_records_begins_with_the_marker_of_an_epoch(producer_id: int, count: int):
+    trace = LogTrace()
+    trace.add([marker(1_000_000, producer_id, commit=False)])
+    state = {**STATE, "next": "1000001", "stable": "1000001", "bytes": "0"}
+    given = PartitionFacts(
+        PLACE, {name.encode(): value.encode() for name, value in state.items()}, trace,
+        ledgers={}, streams={}, open={}, firsts={},
+    )  # fmt: skip
+    assert [each.kind for each in check_partition(given)].count("log_gap") == count
 
 
 @pytest.mark.parametrize(
