@@ -26,6 +26,11 @@ def lost_and_reported(story: Story) -> None:
     story.logged("a-1")
 
 
+def a_marker_differs_after_a_loss(story: Story) -> None:
+    lost_and_reported(story)
+    story.note("index", difference="marker", where="t:0", detail="it commits a transaction that is aborted")
+
+
 def lost_and_not_reported(story: Story) -> None:
     _begin(story)
     story.sent("a-1", "a-2", at=0)

@@ -71,7 +71,10 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "stuck": ([stories.idle_after_the_faults], [stories.slow_on_a_starved_machine]),
     "left_over": ([stories.never_drained], [stories.drained]),
     "not_bounded": ([stories.keys_left], [stories.few_keys]),
-    "index_differs": ([stories.an_index_differs], [stories.every_client_goes_on]),
+    "index_differs": (
+        [stories.an_index_differs, stories.a_marker_differs],
+        [loss_stories.a_marker_differs_after_a_loss],
+    ),
     "worker_broke": ([stories.a_client_ended], [stories.every_client_goes_on]),
 }
 BAD = [(name, write) for name, (bad, _) in CASES.items() for write in bad]
