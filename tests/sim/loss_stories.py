@@ -26,6 +26,14 @@ def lost_and_reported(story: Story) -> None:
     story.logged("a-1")
 
 
+def an_index_differs(story: Story) -> None:
+    story.note("index", difference="stable_offset", where="t:0", detail="it is 3, and the log says 4")
+
+
+def a_marker_differs(story: Story) -> None:
+    story.note("index", difference="marker", where="t:0", detail="it commits a transaction that is aborted")
+
+
 def a_marker_differs_after_a_loss(story: Story) -> None:
     lost_and_reported(story)
     story.note("index", difference="marker", where="t:0", detail="it commits a transaction that is aborted")

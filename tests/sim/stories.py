@@ -357,14 +357,6 @@ def few_keys(story: Story) -> None:
     _footprint(story, 100)
 
 
-def an_index_differs(story: Story) -> None:
-    story.note("index", difference="stable_offset", where="t:0", detail="it is 3, and the log says 4")
-
-
-def a_marker_differs(story: Story) -> None:
-    story.note("index", difference="marker", where="t:0", detail="it commits a transaction that is aborted")
-
-
 def a_client_ended(story: Story) -> None:
     story.note("broke", error="KeyError: 'x'")
 

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "left_over": ([stories.never_drained], [stories.drained]),
     "not_bounded": ([stories.keys_left], [stories.few_keys]),
     "index_differs": (
-        [stories.an_index_differs, stories.a_marker_differs],
+        [loss_stories.an_index_differs, loss_stories.a_marker_differs],
         [loss_stories.a_marker_differs_after_a_loss],
     ),
     "worker_broke": ([stories.a_client_ended], [stories.every_client_goes_on]),
