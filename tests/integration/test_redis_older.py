@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.errors import LedgerError, OffsetOutOfRange, ProducerFenced, UnknownTopic, UnknownTransactionalId
+from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger.leader_epochs import GAP
 from redis_ledger.records.read import decode
-from tests.support.broker import eventually, one, records, status, values_of
+from tests.support.broker import eventually, one, records, values_of
+from tests.support.older_redis import FAST, KEEPS, Backup, brokers, holds
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
-
-KEEPS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"}
-FAST: dict[str, Any] = {"coordinators": 1, "redis_retry_ms": 5_000}
 
 
 @pytest.fixture
 def redis() -> Iterator[Server]:
     with redis_server(**KEEPS) as server:
         yield server
-
-
-class Backup:
-    """The append-only file as it is now, and the way back to it."""
-
-    def __init__(self, server: Server) -> None:
-        self._server, self._copy = server, server.folder / "copy"
-        shutil.copytree(server.folder / "appendonlydir", self._copy)
-
-    def restore(self) -> None:
-        self._server.kill()
-        shutil.rmtree(self._server.folder / "appendonlydir")
-        shutil.copytree(self._copy, self._server.folder / "appendonlydir")
-        self._server.start()
-
-
-@asynccontextmanager
-async def brokers(server: Server, prefix: str, count: int, **settings: Any) -> AsyncIterator[list[Broker]]:
-    async with one(server.url, prefix, name=f"b{count}", **FAST, **settings) as broker:
-        if count == 1:
-            yield [broker]
-            return
-        async with brokers(server, prefix, count - 1, **settings) as others:
-            yield [*others, broker]
-
-
-async def holds(condition: Callable[[], bool], within_s: float = 20) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def held_back(broker: Broker) -> asyncio.Event:
@@ -166,82 +132,6 @@ async def test_a_broker_that_answered_more_than_the_first_takes_over_once_more(r
         assert head.end_offset > 4 * GAP
         assert (await knows_more.records.produce("orders", records("new")))[0].base_offset == head.end_offset
         assert await values_of(knows_less, "orders") == ["old", "new"]
-
-
-async def test_open_transactions_are_aborted_and_ids_go_on(redis: Server, prefix: str):
-    async with brokers(redis, prefix, 2) as [first, second]:
-        await first.topics.create("orders", 1)
-        txn = (await first.transactions.begin()).id
-        await first.records.produce("orders", records("part one"), transaction=txn)
-        backup = Backup(redis)
-        await first.records.produce("orders", records("part two"), transaction=txn)
-        backup.restore()
-        with pytest.raises(LedgerError):
-            await first.transactions.commit(txn)
-        assert await eventually(lambda: status(second, txn), "aborted", 10)
-        await second.records.produce("orders", records("after"))
-        assert await eventually(lambda: values_of(second, "orders"), ["after"], 10)
-        assert (await second.transactions.begin()).id > txn
-
-
-async def test_a_coordinator_that_lost_writes_aborts_transactions_whose_partitions_have_everything(
-    redis: Server, prefix: str
-):
-    async with brokers(redis, prefix, 1) as [broker]:
-        await broker.topics.create("orders", 1)
-        txn = (await broker.transactions.begin()).id
-        await broker.records.produce("orders", records("in doubt"), transaction=txn)
-        backup = Backup(redis)
-        await broker.transactions.begin()
-        backup.restore()
-        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
-        assert await eventually(lambda: status(broker, txn), "aborted", 10) == "aborted"
-        assert lost(broker) == []
-
-
-async def test_a_transaction_that_its_coordinator_has_lost_does_not_hold_readers_back(redis: Server, prefix: str):
-    async with brokers(redis, prefix, 1) as [broker]:
-        await broker.topics.create("orders", 1)
-        backup = Backup(redis)
-        txn = (await broker.transactions.begin(300_000)).id
-        await broker.records.produce("orders", records("in doubt"), transaction=txn)
-        backup.restore()
-        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
-        await broker.records.produce("orders", records("plain"))
-        assert await values_of(broker, "orders") == ["plain"]
-        with pytest.raises(LedgerError):
-            await broker.transactions.commit(txn)
-
-
-async def test_epochs_of_a_transactional_id_are_not_handed_out_twice(redis: Server, prefix: str):
-    async with brokers(redis, prefix, 2) as [first, second]:
-        await first.topics.create("orders", 1)
-        await first.producers.init("pay", 60_000)
-        backup = Backup(redis)
-        lost_id = await first.producers.init("pay", 60_000)
-        backup.restore()
-        await holds(lambda: "coordinator" in first.lost_writes.kinds)
-        with pytest.raises(ProducerFenced):
-            await first.producers.end("pay", *lost_id, commit=False, bump=False)
-        identity = await second.producers.init("pay", 60_000)
-        assert identity != lost_id
-        with pytest.raises(UnknownTransactionalId):
-            await first.producers.end("pay", *lost_id, commit=False, bump=False)
-        assert await second.producers.end("pay", *identity, commit=False, bump=True) == (identity[0], 1)
-
-
-async def test_transactional_ids_are_listed_and_expire_after_a_loss(redis: Server, prefix: str):
-    async with brokers(redis, prefix, 1, transactional_id_expiration_ms=60_000) as [broker]:
-        await broker.topics.create("orders", 1)
-        backup = Backup(redis)
-        await broker.producers.init("before", 60_000)
-        backup.restore()
-        await holds(lambda: "coordinator" in broker.lost_writes.kinds)
-        producer_id, _ = await broker.producers.init("pay", 60_000)
-        assert (await broker.producers.describe_transaction("pay")).producer_id == producer_id
-        assert [each.transactional_id for each in await broker.producers.list_transactions()] == ["pay"]
-        await broker.producers.forget_idle(broker.clock.now_ms() + 60_001)
-        assert await broker.producers.list_transactions() == []
 
 
 async def test_topics_of_the_lost_part_do_not_live_on_in_caches(redis: Server, prefix: str):
