@@ -64,7 +64,7 @@ class Chapter:
             await workers.stop()
             await self.observer.note_groups()
             await self.observer.read_all()
-            await self._compare_indexes()
+            await self._compare_indexes(is_full=not self.plan.suffix)
             if with_retention:
                 await self.expire(self.topics)
         finally:
@@ -90,6 +90,7 @@ class Chapter:
             for (topic, partition), known in (pair for each in before for pair in each.items()):
                 found = await self.observer.digest(topic, partition)
                 self._recorder.note("survey", topic=topic, partition=partition, before=known, after=found)
+            await self._compare_indexes(is_full=True)
             *earlier, last = [sorted({topic for topic, _ in each}) for each in before]
             for topic in (name for names in earlier for name in names):
                 await self.observer.call("DELETE", f"/topics/{topic}")
@@ -136,10 +137,10 @@ class Chapter:
             await asyncio.sleep(TICK_S)
         self._recorder.note("mark", name="drained", left=left, machine_s=round(self._clock.machine_s - since_s, 1))
 
-    async def _compare_indexes(self) -> None:
+    async def _compare_indexes(self, *, is_full: bool) -> None:
         broker = next(iter(self._processes.brokers.values()))
         settings = [f"{name}={value}" for name, value in SETTINGS.items()]
-        for each in await index_check.differences(broker.redis_url, settings):
+        for each in await index_check.differences(broker.redis_url, settings, is_full=is_full):
             self._recorder.note("index", **each)
 
     async def expire(self, topics: Sequence[str]) -> None:

@@ -162,8 +162,16 @@ class History:
         """Operations in the order of their beginning; of several kinds, kind by kind."""
         return [each for op in ops for each in self._by_op.get(op, ())]
 
-    def notes(self, op: str) -> list[Event]:
-        return [event for event in self.events if event["op"] == op and event["id"] == 0]
+    @cached_property
+    def _notes(self) -> dict[str, list[Event]]:
+        found: dict[str, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event["id"] == 0:
+                found[event["op"]].append(event)
+        return found
+
+    def notes(self, op: str) -> Sequence[Event]:
+        return self._notes.get(op, ())
 
     @cached_property
     def writes(self) -> dict[str, Write]:

@@ -1,4 +1,4 @@
-"""`redis-ledger fsck --full` of a run: its differences, as facts of notes."""
+"""`redis-ledger fsck` of a run: its differences, as facts of notes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from tests.support.processes import ROOT
 FSCK_S_MAX = 300.0
 
 
-async def differences(redis_url: str, settings: Iterable[str]) -> list[dict[str, Any]]:
+async def differences(redis_url: str, settings: Iterable[str], *, is_full: bool) -> list[dict[str, Any]]:
     """settings: of the brokers, as name=value."""
     words = [word for each in settings for word in ("--set", each)]
     main = "from redis_ledger.app.entry import main; main()"
-    command = [sys.executable, "-c", main, "fsck", "--full", "--json", "--redis", redis_url, *words]
+    command = [sys.executable, "-c", main, "fsck", "--json", "--redis", redis_url, *words]
+    command += ["--full"] if is_full else []
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )

@@ -53,7 +53,7 @@ def not_bounded(history: History) -> Found:
 
 @rule
 def index_differs(history: History) -> Found:
-    """At the end `fsck --full` finds no difference between logs and indexes.
+    """At the end `fsck` finds no difference between logs and indexes.
 
     Writes that were lost, at a level that permits it, may include the decision or a marker of a transaction."""
     has_lost = bool(history.notes("loss"))
