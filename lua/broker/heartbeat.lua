@@ -15,8 +15,9 @@ RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live broke
             addresses (JSON), node id included
             | {OTHER_CLUSTER, cluster id or ""} it differs from the broker's: this Redis lost its data
 COMPLEXITY  O(n log n) for n known brokers
-WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address is removed; heartbeats of
-            other live brokers move forward by the time that does not count as silence
+WRITES      heartbeat and addresses; those of an earlier broker of the same address are removed, and its heartbeat stays until
+            everything else of it is removed (broker/maintenance); heartbeats of other live brokers move forward by the
+            time that does not count as silence
 SOURCE      KIP-500 "broker registration"
 ]]
 --- @include "include/status"
@@ -71,7 +72,7 @@ if not cluster then
   cluster = string.sub(redis.sha1hex(ARGV[1] .. now_text), 1, 22)
   redis.call("HSET", KEYS[3], "cluster", cluster)
 end
-if replaced then redis.call("ZREM", KEYS[1], replaced) end
+if replaced then redis.call("HDEL", KEYS[2], replaced) end
 redis.call("ZADD", KEYS[1], now_text, ARGV[1], unpack(moved))
 redis.call("HSET", KEYS[2], ARGV[1], own)
 if not was_live or own ~= mine then redis.call("SPUBLISH", ARGV[8], ARGV[1]) end

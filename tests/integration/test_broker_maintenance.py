@@ -162,3 +162,24 @@ async def test_broker_reports_an_unreachable_redis_and_recovers(redis_url, prefi
         with pytest.raises(LedgerError) as refused:
             await broker.ready()
         assert refused.value.retriable
+
+
+async def test_nothing_stays_of_a_broker_that_was_started_again_at_its_address(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr("redis_ledger.broker.maintenance.BROKER_GONE_MS", 300)
+    k = CatalogKeys(prefix)
+
+    async def stored(broker):
+        command, keys = broker.store.command, [c.keys for c in broker.coordinators]
+        calls = [await command("HKEYS", each.calls, key=each.state) for each in keys]
+        brokers = await command("HKEYS", k.addresses, key=k.brokers)
+        return {name.decode() for names in [brokers, *calls] for name in names if name}
+
+    for number in range(3):
+        async with one(redis_url, prefix, name=f"b{number}") as broker:
+            await broker.live_brokers.announce({"": "localhost:9092"})
+            for _ in broker.coordinators:
+                await broker.transactions.abort((await broker.transactions.begin()).id)
+            if number < 2:
+                await vanish(broker)
+                continue
+            assert await eventually(lambda: stored(broker), {broker.name}, 5) == {broker.name}

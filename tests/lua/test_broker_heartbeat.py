@@ -41,6 +41,10 @@ class Brokers:
         )  # fmt: skip
 
     @property
+    def addresses(self):
+        return {name.decode() for name in self.node.client.hkeys(self.keys[1])}
+
+    @property
     def heartbeats(self):
         return {name.decode(): int(at) - START for name, at in self.node.dump()["brokers"]}
 
@@ -115,7 +119,8 @@ def test_a_clock_that_was_set_back_makes_no_broker_disappear_and_none_immortal(t
 
 def test_a_broker_of_the_same_address_takes_the_node_id_over(three):
     assert three.nodes("d", 700, kafka="b:9092") == {"a": 1, "c": 3, "d": 2}
-    assert "b" not in three.heartbeats
+    assert three.beat("a", 1_000) == ["a", "c", "d"]
+    assert "b" not in three.addresses
 
 
 def test_a_new_broker_gets_the_id_of_none_that_lives_through_a_pause(three):
