@@ -384,7 +384,8 @@ class Partition:
             leftovers=leftovers or {}, entries_max=entries_max,
         )  # fmt: skip
         if trimmed.entries or below_offset >= 0:
-            self.reader.forget_ahead()
+            self.reader.ahead.forget()
+            self.offsets.trimmed(trimmed.start_offset)
         return trimmed
 
     async def delete(self) -> None:

@@ -52,7 +52,7 @@ class PartitionOffsets:
         self.topic, self.number, self.topic_id, self.tail = topic, number, topic_id, tail
         self.keys = PartitionKeys(store.prefix, topic, number)
         self._store = store
-        self._leader_epoch = 0
+        self._leader_epoch = self._start = self._stable = 0  # as last read
         self.answered = answered or AnsweredEnd(topic, number, topic_id)
         self.offloaded_end = 0  # where the part in Parquet ends, as last read
 
@@ -71,7 +71,21 @@ class PartitionOffsets:
         if head.leader_epoch != self._leader_epoch:
             self._leader_epoch = head.leader_epoch
             self.tail.clear()
+        self._start, self._stable = head.start_offset, head.stable_offset
         return head
+
+    def trimmed(self, start: int) -> None:
+        """This broker has moved the log start."""
+        self._start = start
+
+    def is_current(self, head: PartitionHead) -> bool:
+        """Whether a reader may get this head: no offset in it is lower than this broker has answered before."""
+        return (
+            head.leader_epoch == self._leader_epoch
+            and head.end_offset >= self.answered.end
+            and head.stable_offset >= self._stable
+            and head.start_offset >= self._start
+        )
 
     async def offset_at(self, timestamp_ms: int) -> int:
         """The first offset appended at or after the time, or the end.

@@ -1,8 +1,8 @@
 """Reading a partition: from this broker's tail if that holds it, else from Redis.
 
-Tail.  One small read of the state, for the last offset that this reader may see.
+Tail.  One small read of the state, for the last offset that this reader may see; none if the caller knows it.
 Redis. One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
-Ahead. After two reads in sequence the next batches are read in advance, while the client works.
+Ahead. After two reads in sequence the next batches are read in advance (read_ahead.py).
 Offloaded records.  Below the offloaded offset the payload may be in Parquet alone; offload/reader.py reads it.
 
 The stable offset is read first: everything below it is decided and does not change.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from redis_ledger.decoding import paced
 from redis_ledger.errors import (
@@ -26,11 +26,12 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
+from redis_ledger.ledger.read import Moved, Read
+from redis_ledger.ledger.read_ahead import ReadAhead, ReadRange
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
-AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and never older when it is used
 ENTRIES_MAX = 1024  # log entries one read looks at
 ALL_RECORDS = 1 << 62
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
@@ -38,17 +39,6 @@ ABORTED_MAX = 256  # aborted transactions fetched with a read; further pages are
 SAME_MARKER_MAX = (
     2  # members of the aborted set at one marker: the transaction, and a checkpoint (include/aborted_checkpoints)
 )
-
-
-class Read(NamedTuple):
-    """entries in offset order; payloads in the same order, empty for markers.  leads_to_batch: the entry after the last
-    one is known to be a batch that this reader may read."""
-
-    head: PartitionHead
-    entries: list[logs.LogEntry]
-    payloads: list[bytes | memoryview]
-    aborted: list[logs.Aborted]
-    leads_to_batch: bool = False
 
 
 class OffloadReading(Protocol):
@@ -59,10 +49,6 @@ class OffloadReading(Protocol):
     ) -> tuple[list[logs.LogEntry], list[bytes]]:
         """Batches from the one that holds the offset, or is the next behind it; end: the offloaded offset."""
         ...
-
-
-class Moved(Exception):
-    """The payload is in Parquet, and no more in Redis."""
 
 
 async def _fit(read: Read, room: ReadMemory | None) -> Read:
@@ -89,16 +75,6 @@ async def _filtered(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int
     return payloads
 
 
-class _ReadAhead(NamedTuple):
-    """A read in advance.  It is used within AHEAD_S_MAX or dropped."""
-
-    offset: int
-    committed: bool
-    bytes_max: int
-    records_max: int
-    read: asyncio.Task[Read]
-
-
 class PartitionReader:
     """Reads batches of one partition of one incarnation of a topic (its topic id)."""
 
@@ -106,9 +82,7 @@ class PartitionReader:
         self.topic, self.number, self.topic_id = offsets.topic, offsets.number, offsets.topic_id
         self.keys, self.tail, self.offsets, self._store = offsets.keys, offsets.tail, offsets, store
         self.offload_reader = offload_reader
-        self._loop = asyncio.get_running_loop()
-        self._following = -1  # where the last read from Redis ended
-        self._ahead: _ReadAhead | None = None
+        self.ahead = ReadAhead(offsets, offsets.tail.tails, lambda wanted: self._read_redis(*wanted))
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
     async def read(
@@ -119,24 +93,33 @@ class PartitionReader:
         bytes_max: int,
         records_max: int = ALL_RECORDS,
         room: ReadMemory | None = None,
+        head: PartitionHead | None = None,
     ) -> Read:
         """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit,
         or as hold records_max records from `offset` on.
 
         Aborted batches and markers are included; the caller filters them out by `aborted`.
         room: memory for the payload; it may shorten the read.
+        head: the newest one that the caller knows, of moments ago (ledger/waiters).
         Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.
-        Cost: one round trip at the tail, else two.
+        Cost: one round trip at the tail, none with a head; else two.
         """
         tail = self.tail
+        if head is not None and not self.offsets.is_current(head):
+            head = None
+        if head is not None and offset == tail.end < head.end_offset:
+            await asyncio.sleep(0)  # Redis publishes an append before it replies to it
         if offset == tail.end or tail.holds(offset):
-            read = await self._read_tail(offset, committed, bytes_max, records_max)
+            read = None if head is None else self._read_cached(head, offset, committed, bytes_max, records_max)
+            if read is None:
+                read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
                 return await _fit(read, room)
         if offset < self.offsets.offloaded_end and self.offload_reader is not None:
             read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
             return await _fit(read, room)
-        read = await self._read_ahead(offset, committed, bytes_max, records_max)
+        wanted = ReadRange(offset, committed, bytes_max, records_max)
+        read = await self.ahead.take(wanted, head)
         if read is not None:
             read = await _fit(read, room)
         else:
@@ -146,7 +129,7 @@ class PartitionReader:
                 assert self.offload_reader is not None
                 read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
                 return await _fit(read, room)
-        self._look_ahead(offset, committed, bytes_max, records_max, read)
+        self.ahead.follow(wanted, read)
         return read
 
     async def next_readable(self, offset: int, *, committed: bool) -> int:
@@ -180,42 +163,18 @@ class PartitionReader:
                 return end
         return at
 
-    async def _read_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read | None:
-        ahead = self._ahead
-        if ahead is None or ahead[:4] != (offset, committed, bytes_max, records_max):
+    def _read_cached(
+        self, head: PartitionHead, offset: int, committed: bool, bytes_max: int, records_max: int
+    ) -> Read | None:
+        """None if the tail cache does not have all of it, or the aborted set is needed."""
+        tail, end = self.tail, head.stable_offset if committed else head.end_offset
+        if tail.transactional or not tail.holds(offset) or not head.start_offset <= offset < end:
             return None
-        self._drop(ahead)
-        try:
-            # The offsets of then may be lower than those of an answer in between: the end would go back.
-            read, head = await asyncio.gather(ahead.read, self.offsets.head())
-        except (LedgerError, Moved):
-            return None  # the caller reads again, and raises
-        return read._replace(head=head) if read.entries and offset >= head.start_offset else None
-
-    def _look_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int, read: Read) -> None:
-        """Only after a read that continued the last one and stopped at its size limit."""
-        is_following, following = offset == self._following, -1
-        if read.entries:
-            following = self._following = read.entries[-1].last_offset + 1
-        end = read.head.stable_offset if committed else read.head.end_offset
-        if not is_following or not 0 <= following < end or self._ahead is not None or bytes_max > AHEAD_BYTES_MAX:
-            return
-        if not self.tail.tails.lend(bytes_max):
-            return
-        task = self._loop.create_task(self._read_redis(following, committed, bytes_max, records_max))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._ahead = ahead = _ReadAhead(following, committed, bytes_max, records_max, task)
-        self._loop.call_later(AHEAD_S_MAX, self._drop, ahead)
-
-    def forget_ahead(self) -> None:
-        """Drops a read in advance: its records may have been trimmed."""
-        if self._ahead is not None:
-            self._drop(self._ahead)
-
-    def _drop(self, ahead: _ReadAhead) -> None:
-        if self._ahead is ahead:
-            self._ahead = None
-            self.tail.tails.give_back(ahead.bytes_max)
+        entries, payloads, following = tail.since(offset, end, bytes_max, records_max)
+        if not entries or entries[-1].last_offset + 1 == tail.end < end:
+            return None
+        self.offsets.answered.learn(head.leader_epoch, head.end_offset)
+        return Read(head, entries, payloads, [], logs.is_readable(following, end, [], committed=committed))
 
     async def _read_tail(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read | None:
         """None if there are batches to read that the tail cache does not have."""

@@ -19,7 +19,8 @@ from redis_ledger.errors import (
     UnsupportedCompression,
 )
 from redis_ledger.ledger.entries import LogEntry
-from redis_ledger.ledger.reader import Moved, PartitionReader
+from redis_ledger.ledger.read import Moved
+from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.records.batch import place
 from redis_ledger.records.read import Record, within
 

@@ -11,7 +11,8 @@ were checked longest ago.  Changes that only this check finds are counted; the c
     subscribed  ─▶  a reader reads the state  ─▶  its head is cached  ─▶  updated by messages  ─▶  lost: dropped
 
 A reader whose partition has not changed therefore need not read the state (`head`).  Trimming is not published: the
-log start of a cached head is that of the last read or check.
+log start of a cached head is that of the last read or check, so readers of records use it for a second only
+(`fresh_head`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from redis_ledger.store.store import Store
 
 LOOK_AGAIN = b"look again"  # messages were returned to a subscription: no offset has moved
 CHECK_S = 1.0
+FRESH_S = 1.0
 CHECKED_MAX = 32  # channels read by one check
 LINGER_S = 30.0  # a channel without listeners is unsubscribed after this long
 
@@ -79,8 +81,8 @@ class Listener:
 class _Channel:
     """A subscription to one partition.
 
-    end, stable: as last published, -1 before that.  head: None while unknown.  losses: how often messages may have been
-    lost.
+    end, stable: as last published, -1 before that.  head: None while unknown; read_s: when its log start was read.
+    losses: how often messages may have been lost.
     """
 
     def __init__(self, keys: PartitionKeys) -> None:
@@ -91,7 +93,7 @@ class _Channel:
         self.losses = 0
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.leave: Callable[[], None] | None = None
-        self.idle_since = self.checked_s = 0.0
+        self.idle_since = self.checked_s = self.read_s = 0.0
 
     def on_message(self, message: bytes) -> None:
         if message == LOOK_AGAIN:
@@ -130,9 +132,9 @@ class _Channel:
         for listener in list(self.listeners):
             listener.wake(self.keys.wake)
 
-    def learn(self, head: PartitionHead) -> None:
+    def learn(self, head: PartitionHead, now_s: float) -> None:
         if head.end_offset >= self.end and head.stable_offset >= self.stable:
-            self.head = head
+            self.head, self.read_s = head, now_s
 
 
 class Mark(NamedTuple):
@@ -179,6 +181,11 @@ class Waiters:
         channel = self._channels.get(keys.wake)
         return None if channel is None else channel.head
 
+    def fresh_head(self, keys: PartitionKeys) -> PartitionHead | None:
+        """The cached head if its log start was read in the last second."""
+        channel = self._channels.get(keys.wake)
+        return None if channel is None or self._loop.time() - channel.read_s > FRESH_S else channel.head
+
     def mark(self, keys: PartitionKeys) -> Mark | None:
         """Call it before reading the state that is passed to `learn`.  None if the channel is not subscribed."""
         channel = self._channels.get(keys.wake)
@@ -187,7 +194,12 @@ class Waiters:
     def learn(self, mark: Mark | None, head: PartitionHead) -> None:
         """Caches a head that was read after the mark was taken."""
         if mark is not None and mark.losses == mark.channel.losses:
-            mark.channel.learn(head)
+            mark.channel.learn(head, self._loop.time())
+
+    def follow(self, keys: PartitionKeys) -> None:
+        """Subscribes, in the background, to a partition that is read on and on: then its head is known."""
+        channel = self._channels.get(keys.wake) or self._open(keys)
+        channel.idle_since = self._loop.time()
 
     async def poke(self, keys: PartitionKeys) -> None:
         """Wakes the waiting readers of every broker, after messages were returned to a subscription."""
@@ -204,14 +216,16 @@ class Waiters:
         self._channels.clear()
 
     async def _channel(self, keys: PartitionKeys) -> _Channel:
-        channel = self._channels.get(keys.wake)
-        if channel is None:
-            channel = self._channels[keys.wake] = _Channel(keys)
-            # A task of its own: the first reader may be cancelled while later ones still wait for it.
-            channel.ready = self._loop.create_task(self._join(channel))
-            channel.ready.add_done_callback(lambda done: done.cancelled() or done.exception())
+        channel = self._channels.get(keys.wake) or self._open(keys)
         await asyncio.shield(channel.ready)
         channel.idle_since = self._loop.time()
+        return channel
+
+    def _open(self, keys: PartitionKeys) -> _Channel:
+        channel = self._channels[keys.wake] = _Channel(keys)
+        # A task of its own: the first reader may be cancelled while later ones still wait for it.
+        channel.ready = self._loop.create_task(self._join(channel))
+        channel.ready.add_done_callback(lambda done: done.cancelled() or done.exception())
         return channel
 
     async def _join(self, channel: _Channel) -> None:
@@ -258,4 +272,4 @@ class Waiters:
             elif channel.end < 0:
                 channel.first_checked(int(end), int(stable))
             elif channel.head is not None:
-                channel.head = channel.head._replace(start_offset=int(start))
+                channel.head, channel.read_s = channel.head._replace(start_offset=int(start)), now

@@ -16,7 +16,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.fetch.many import PartitionRequest, Polled
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ledger import waiters as waiting
-from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.read import Read
 from tests.support.broker import one, records
 
 WAIT_MS = 60_000

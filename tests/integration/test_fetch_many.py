@@ -10,7 +10,7 @@ import pytest
 from redis_ledger.broker.fetch.many import PartitionRequest
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger import waiters as waiting
-from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.read import Read
 from tests.support.broker import one, records, two
 
 PARTITIONS = 80  # more than broker.fetch.WIDE
@@ -151,6 +151,53 @@ async def test_an_offset_that_was_trimmed_is_refused_although_the_head_is_known(
     polled = await poll(second, {0: 1})
     assert isinstance(polled[0], OffsetOutOfRange)
     assert isinstance((await poll(second, {0: 4}))[0], OffsetOutOfRange)
+
+
+async def test_records_that_this_broker_has_appended_are_read_without_redis(broker, monkeypatch):
+    await poll(broker, wait_ms=50, numbers=[7])
+    reads = Reads(broker, monkeypatch)
+    for n in range(3):
+        waits = asyncio.create_task(poll(broker, {7: n}, wait_ms=4_000, numbers=[7]))
+        await asyncio.sleep(0.05)
+        await broker.records.produce("t", records("a", partition=7))
+        (read,) = await waits
+        assert [entry.base_offset for entry in read.entries] == [n]
+        assert (read.head.stable_offset, read.head.end_offset) == (n + 1, n + 1)
+    assert found(await poll(broker, {7: 0}, numbers=[7])) == {0: 3}
+    assert reads.count == 0
+
+
+async def test_an_offset_that_this_broker_has_trimmed_is_refused_although_its_cache_has_it(broker):
+    for _ in range(3):
+        await broker.records.produce("t", records("a", partition=0))
+    assert found(await poll(broker, numbers=[0])) == {0: 3}
+    await poll(broker, {0: 3}, wait_ms=50, numbers=[0])
+    await broker.topics.delete_records("t", 0, 2)
+    assert isinstance((await poll(broker, {0: 1}, numbers=[0]))[0], OffsetOutOfRange)
+
+
+async def test_a_head_whose_log_start_is_old_is_read_again(broker, monkeypatch):
+    monkeypatch.setattr(waiting, "FRESH_S", 0.0)
+    await broker.records.produce("t", records("a", partition=0))
+    await poll(broker, {0: 1}, wait_ms=50, numbers=[0])
+    reads = Reads(broker, monkeypatch)
+    assert found(await poll(broker, numbers=[0])) == {0: 1}
+    assert reads.count == 1
+
+
+async def test_a_reader_that_goes_on_gets_the_offsets_of_what_is_published(pair, monkeypatch):
+    first, second = pair
+    for _ in range(40):
+        await first.records.produce("t", records("x" * 1_000, partition=0))
+    reads, offset, counts = Reads(second, monkeypatch), 0, []
+    while offset < 40:
+        (read,) = await poll(second, {0: offset}, bytes_max=3_500, numbers=[0])
+        offset = read.entries[-1].last_offset + 1
+        assert read.head.end_offset == 40
+        counts.append(reads.count)
+        await asyncio.sleep(0.02)  # its client works, and the next ones are read
+    # One for what is read in advance, and none for what is answered
+    assert counts[-1] - counts[3] <= len(counts) - 4
 
 
 async def test_another_leader_epoch_of_the_client_is_compared_with_the_state(broker, monkeypatch):

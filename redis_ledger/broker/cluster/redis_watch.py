@@ -45,4 +45,4 @@ class RedisWatch:
     def _changed(self) -> None:
         for partition in self._catalog.opened_partitions():
             partition.tail.clear()
-            partition.reader.forget_ahead()
+            partition.reader.ahead.forget()

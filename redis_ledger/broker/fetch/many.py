@@ -16,8 +16,8 @@ from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.partition_offsets import PartitionHead
+from redis_ledger.ledger.read import Read
 from redis_ledger.ledger.read_memory import ReadMemory
-from redis_ledger.ledger.reader import Read
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.control import MARKER_BYTES
 
@@ -132,14 +132,20 @@ class FetchMany:
 
     async def _read(self, index: int) -> None:
         partition, offset, bytes_max, _ = self._wanted[index]
-        mark = self._waiters.mark(partition.keys)
+        keys, waiters = partition.keys, self._waiters
+        mark, head = waiters.mark(keys), waiters.fresh_head(keys)
         try:
             room = max(min(bytes_max, self._room), 1)
-            read = await partition.reader.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
+            read = await partition.reader.read(
+                offset, committed=self._committed, bytes_max=room, room=self._memory, head=head
+            )
         except LedgerError as error:
             self._polled[index] = self._refused(partition, error)
             return
-        self._waiters.learn(mark, read.head)
+        if read.head is not head:
+            waiters.learn(mark, read.head)
+        if partition.reader.ahead.is_begun:
+            waiters.follow(keys)
         self._polled[index] = read
         if read.entries:
             size = self._sizes[index] = sum([entry.size or MARKER_BYTES for entry in read.entries])

@@ -22,8 +22,9 @@ from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.leader_epochs import epoch_at
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.read import Read
 from redis_ledger.ledger.read_memory import ReadMemory
-from redis_ledger.ledger.reader import ALL_RECORDS, Read
+from redis_ledger.ledger.reader import ALL_RECORDS
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import marker

@@ -34,7 +34,7 @@ from redis_ledger.kafka.request_context import NONE, NOT_LEADER, UNKNOWN_TOPIC_I
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.leader_epochs import UNDEFINED, end_of_epoch, epoch_at
 from redis_ledger.ledger.partition_offsets import PartitionHead
-from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.read import Read
 from redis_ledger.records.control import marker
 from redis_ledger.telemetry import tracing
 

@@ -1,0 +1,91 @@
+"""Reads in advance: the next batches of a reader that goes on, while its client works on the last ones.
+
+read 0-9 ─▶ read 10-19, which follows ─▶ 20-29 is read in advance ─▶ read 20-29: taken from there
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.ledger.partition_offsets import PartitionHead, PartitionOffsets
+from redis_ledger.ledger.read import Moved, Read
+from redis_ledger.ledger.tail_cache import Tails
+
+BYTES_MAX, S_MAX = 2 << 20, 2.0  # a read is never larger, and never older when it is used
+
+
+class ReadRange(NamedTuple):
+    """What a reader asks for."""
+
+    offset: int
+    committed: bool
+    bytes_max: int
+    records_max: int
+
+
+class _Begun(NamedTuple):
+    range: ReadRange
+    read: asyncio.Task[Read]
+
+
+class ReadAhead:
+    """The read in advance of a partition, at most one at a time.  read: reads from Redis.  tails: lends the memory."""
+
+    def __init__(
+        self, offsets: PartitionOffsets, tails: Tails, read: Callable[[ReadRange], Coroutine[Any, Any, Read]]
+    ) -> None:
+        self._offsets, self._tails, self._read = offsets, tails, read
+        self._following = -1  # where the last read from Redis ended
+        self._begun: _Begun | None = None
+        self._loop = asyncio.get_running_loop()
+
+    async def take(self, wanted: ReadRange, head: PartitionHead | None) -> Read | None:
+        """The read of this range, if it was made in advance.  head: the current one, if it is known."""
+        begun = self._begun
+        if begun is None or begun.range != wanted:
+            return None
+        self._drop(begun)
+        try:
+            # The offsets of then may be lower than those of an answer in between: the end would go back.
+            if head is not None and begun.read.done():
+                read, now = begun.read.result(), head
+            else:
+                read, now = await asyncio.gather(begun.read, self._offsets.head())
+        except (LedgerError, Moved):
+            return None  # the caller reads again, and raises
+        if now.start_offset < read.head.start_offset:
+            now = now._replace(start_offset=read.head.start_offset)
+        return read._replace(head=now) if read.entries and wanted.offset >= now.start_offset else None
+
+    def follow(self, done: ReadRange, read: Read) -> None:
+        """Begins the next read if this one continued the last one and stopped at its size limit."""
+        is_following, following = done.offset == self._following, -1
+        if read.entries:
+            following = self._following = read.entries[-1].last_offset + 1
+        end = read.head.stable_offset if done.committed else read.head.end_offset
+        if not is_following or not 0 <= following < end or self._begun is not None or done.bytes_max > BYTES_MAX:
+            return
+        if not self._tails.lend(done.bytes_max):
+            return
+        wanted = done._replace(offset=following)
+        task = self._loop.create_task(self._read(wanted))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._begun = begun = _Begun(wanted, task)
+        self._loop.call_later(S_MAX, self._drop, begun)
+
+    @property
+    def is_begun(self) -> bool:
+        return self._begun is not None
+
+    def forget(self) -> None:
+        """Drops it: its records may have been trimmed."""
+        if self._begun is not None:
+            self._drop(self._begun)
+
+    def _drop(self, begun: _Begun) -> None:
+        if self._begun is begun:
+            self._begun = None
+            self._tails.give_back(begun.range.bytes_max)
