@@ -9,6 +9,8 @@ ratios to the first tree within a turn.  Name the first tree twice: the ratio of
     produce_1rec  produce_100b  produce_1k    batches of 1 record of 100 bytes, 140 of 100 bytes, 63 of 1 KiB;
                                               4 connections with 5 requests in flight each
     fetch_64k  fetch_1m                       1 and 16 batches of 64 KiB at offsets spread over the topic; 4 connections
+    follow_1rec                               a record, and the answer to the reader that waits for it, one by one
+    scan_1m                                   one reader from the start to the end, 16 batches of 64 KiB at a time
 """
 
 from __future__ import annotations
@@ -75,12 +77,43 @@ async def _fetch(batches: int, served: RunningBroker, seconds: float) -> int:
     return requests
 
 
+async def _follow(data: bytes, served: RunningBroker, seconds: float) -> int:
+    until_s, requests = time.perf_counter() + seconds, 0
+    async with kafka.connected(served, 2) as (writer, reader):
+        offset = kafka.base_offset(await writer.ask(kafka.produce("produced", data))) + 1
+        while not requests or time.perf_counter() < until_s:
+            waiting = asyncio.ensure_future(reader.ask(kafka.fetch("produced", offset, 1_000)))
+            await asyncio.sleep(0)
+            await writer.ask(kafka.produce("produced", data))
+            if not kafka.fetched(await waiting):
+                raise BenchFailed("A reader was not answered within a second.")
+            offset += 1
+            requests += 1
+    return requests
+
+
+async def _scan(batches: int, served: RunningBroker, seconds: float) -> int:
+    until_s, requests = time.perf_counter() + seconds, 0
+    async with kafka.connected(served, 1) as (reader,):
+        for number in itertools.count():
+            offset = number % (BATCHES // batches) * batches * RECORDS
+            answer = await reader.ask(kafka.fetch("read", offset, 100, bytes_max=batches << 16))
+            if len(answer.frame) < batches << 15:
+                raise BenchFailed("A response has fewer records than were requested.")
+            requests += 1
+            if time.perf_counter() > until_s:
+                break
+    return requests
+
+
 LOADS: dict[str, Load] = {
     "produce_1rec": partial(_produce, batch(1, 100)),
     "produce_100b": partial(_produce, batch(140, 100)),
     "produce_1k": partial(_produce, batch(RECORDS, 1024)),
     "fetch_64k": partial(_fetch, 1),
     "fetch_1m": partial(_fetch, 16),
+    "follow_1rec": partial(_follow, batch(1, 100)),
+    "scan_1m": partial(_scan, 16),
 }
 
 

@@ -114,6 +114,13 @@ def expect_produced(arrival: Arrival) -> None:
         raise BenchFailed(f"A batch was refused with error {slot.error_code}: {slot.error_message}")
 
 
+def base_offset(arrival: Arrival) -> int:
+    """Where a produced batch was appended."""
+    _, answer = read_response(PRODUCE, PRODUCE_VERSION, arrival.frame)
+    offset: int = answer.responses[0].partition_responses[0].base_offset
+    return offset
+
+
 def fetched(arrival: Arrival) -> bytes:
     """Returns the batches of one partition."""
     _, answer = read_response(FETCH, FETCH_VERSION, arrival.frame)

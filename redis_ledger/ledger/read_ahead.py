@@ -26,25 +26,28 @@ class ReadRange(NamedTuple):
     records_max: int
 
 
-class _Begun(NamedTuple):
+class BegunRead(NamedTuple):
     range: ReadRange
     read: asyncio.Task[Read]
 
 
 class ReadAhead:
-    """The read in advance of a partition, at most one at a time.  read: reads from Redis.  tails: lends the memory."""
+    """begun: the read in advance of a partition, at most one at a time.
+
+    read: reads from Redis.  tails: lends the memory
+    """
 
     def __init__(
         self, offsets: PartitionOffsets, tails: Tails, read: Callable[[ReadRange], Coroutine[Any, Any, Read]]
     ) -> None:
         self._offsets, self._tails, self._read = offsets, tails, read
         self._following = -1  # where the last read from Redis ended
-        self._begun: _Begun | None = None
+        self.begun: BegunRead | None = None
         self._loop = asyncio.get_running_loop()
 
     async def take(self, wanted: ReadRange, head: PartitionHead | None) -> Read | None:
         """The read of this range, if it was made in advance.  head: the current one, if it is known."""
-        begun = self._begun
+        begun = self.begun
         if begun is None or begun.range != wanted:
             return None
         self._drop(begun)
@@ -66,26 +69,22 @@ class ReadAhead:
         if read.entries:
             following = self._following = read.entries[-1].last_offset + 1
         end = read.head.stable_offset if done.committed else read.head.end_offset
-        if not is_following or not 0 <= following < end or self._begun is not None or done.bytes_max > BYTES_MAX:
+        if not is_following or not 0 <= following < end or self.begun is not None or done.bytes_max > BYTES_MAX:
             return
         if not self._tails.lend(done.bytes_max):
             return
         wanted = done._replace(offset=following)
         task = self._loop.create_task(self._read(wanted))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._begun = begun = _Begun(wanted, task)
+        self.begun = begun = BegunRead(wanted, task)
         self._loop.call_later(S_MAX, self._drop, begun)
-
-    @property
-    def is_begun(self) -> bool:
-        return self._begun is not None
 
     def forget(self) -> None:
         """Drops it: its records may have been trimmed."""
-        if self._begun is not None:
-            self._drop(self._begun)
+        if self.begun is not None:
+            self._drop(self.begun)
 
-    def _drop(self, begun: _Begun) -> None:
-        if self._begun is begun:
-            self._begun = None
+    def _drop(self, begun: BegunRead) -> None:
+        if self.begun is begun:
+            self.begun = None
             self._tails.give_back(begun.range.bytes_max)

@@ -119,7 +119,7 @@ class PartitionReader:
             read = await self._read_offloaded(self.offload_reader, offset, committed, bytes_max)
             return await _fit(read, room)
         wanted = ReadRange(offset, committed, bytes_max, records_max)
-        read = await self.ahead.take(wanted, head)
+        read = None if self.ahead.begun is None else await self.ahead.take(wanted, head)
         if read is not None:
             read = await _fit(read, room)
         else:

@@ -181,10 +181,10 @@ class Waiters:
         channel = self._channels.get(keys.wake)
         return None if channel is None else channel.head
 
-    def fresh_head(self, keys: PartitionKeys) -> PartitionHead | None:
+    def fresh_head(self, mark: Mark) -> PartitionHead | None:
         """The cached head if its log start was read in the last second."""
-        channel = self._channels.get(keys.wake)
-        return None if channel is None or self._loop.time() - channel.read_s > FRESH_S else channel.head
+        channel = mark.channel
+        return None if self._loop.time() - channel.read_s > FRESH_S else channel.head
 
     def mark(self, keys: PartitionKeys) -> Mark | None:
         """Call it before reading the state that is passed to `learn`.  None if the channel is not subscribed."""

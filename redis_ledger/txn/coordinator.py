@@ -33,6 +33,7 @@ from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import tracing
 from redis_ledger.txn.end_at_once import EndAtOnce, MarkerWritten, Place
 from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import TxnState
@@ -225,7 +226,7 @@ class Coordinators:
         end = None if known is None else EndAtOnce(txn.serial, txn.producer_id, places_of(known))
         wanted = "C" if commit else "A"
         reply = await self.of(txn).submit_end("end", txn.serial, wanted, end)
-        if end is not None:
+        if end is not None and tracing.tracer is not None:
             end.trace(txn)
         return self._decision(txn, reply)
 

@@ -23,7 +23,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics, tracing
+from redis_ledger.telemetry import metrics
 from redis_ledger.txn.end_span import end_span
 
 PARTICIPANTS_MAX = 32  # of a transaction that is ended at once, and about as many in one call: some 4 ms of Redis
@@ -49,8 +49,8 @@ class EndAtOnce:
     outcome: str = ""
 
     def trace(self, txn: TxnId, transactional_id: str = "") -> None:
-        """Adds the span of the end if the call has ended it and there is a tracer."""
-        if tracing.tracer is None or not self.outcome:
+        """Adds the span of the end if the call has ended it.  Requires a tracer."""
+        if not self.outcome:
             return
         with end_span(
             txn,

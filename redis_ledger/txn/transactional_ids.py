@@ -28,6 +28,7 @@ from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import tracing
 from redis_ledger.txn.coordinator import (
     Coordinators,
     Decision,
@@ -130,7 +131,8 @@ class TransactionalIds:
             return await self._identified(coordinator, transactional_id, "end_by_id", rest)
         end = EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
         identity = await self._identified(coordinator, transactional_id, "end_by_id", rest, end)
-        end.trace(known[0], transactional_id)
+        if tracing.tracer is not None:
+            end.trace(known[0], transactional_id)
         return identity
 
     async def get(self, transactional_id: str) -> TransactionalIdRecord | None:

@@ -11,7 +11,7 @@ from redis_ledger.broker.fetch.many import PartitionRequest
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.read import Read
-from tests.support.broker import one, records, two
+from tests.support.broker import eventually, one, records, two
 
 PARTITIONS = 80  # more than broker.fetch.WIDE
 SOON_S = 5.0
@@ -155,12 +155,16 @@ async def test_an_offset_that_was_trimmed_is_refused_although_the_head_is_known(
 
 async def test_records_that_this_broker_has_appended_are_read_without_redis(broker, monkeypatch):
     await poll(broker, wait_ms=50, numbers=[7])
-    reads = Reads(broker, monkeypatch)
+    reads, keys = Reads(broker, monkeypatch), (await broker.catalog.partition("t", 7)).keys
+
+    async def published():
+        head = broker.waiters.head(keys)
+        return head and head.end_offset
+
     for n in range(3):
-        waits = asyncio.create_task(poll(broker, {7: n}, wait_ms=4_000, numbers=[7]))
-        await asyncio.sleep(0.05)
         await broker.records.produce("t", records("a", partition=7))
-        (read,) = await waits
+        assert await eventually(published, n + 1, 5) == n + 1
+        (read,) = await poll(broker, {7: n}, numbers=[7])
         assert [entry.base_offset for entry in read.entries] == [n]
         assert (read.head.stable_offset, read.head.end_offset) == (n + 1, n + 1)
     assert found(await poll(broker, {7: 0}, numbers=[7])) == {0: 3}

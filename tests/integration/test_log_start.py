@@ -362,7 +362,7 @@ async def test_read_ahead_of_deleted_records_is_not_returned(redis_url, prefix):
             # Given a reader that goes on where it was, so that the next batches are read before it asks
             for offset in range(3):
                 await partition.reader.read(offset, committed=True, bytes_max=1000)
-            assert partition.reader.ahead._begun is not None
+            assert partition.reader.ahead.begun is not None
             # When they are deleted
             await broker.topics.delete_records("t", 0, 6)
             # Then it gets an error

@@ -331,11 +331,11 @@ async def test_continuous_reader_is_served_from_read_ahead(partition, store):
     aheads = 0
     while len(seen) < len(payloads):
         seen += await read(reader, len(seen), bytes_max=3_000)
-        aheads += reader.reader.ahead._begun is not None
+        aheads += reader.reader.ahead.begun is not None
     assert seen == payloads
     assert aheads > 5
     # And all the room that it took is free again
-    assert reader.reader.ahead._begun is None
+    assert reader.reader.ahead.begun is None
     assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
 
 
@@ -345,8 +345,8 @@ async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
     reader = another(store)
     for first in (0, 3):
         await read(reader, first, bytes_max=3_000)
-    assert reader.reader.ahead._begun is not None
-    await reader.reader.ahead._begun.read
+    assert reader.reader.ahead.begun is not None
+    await reader.reader.ahead.begun.read
     await append(partition, b"after it")
     assert (await another(store).offsets.head()).end_offset == 21  # another broker answers this
     found = await reader.reader.read(6, committed=True, bytes_max=3_000)
@@ -361,7 +361,7 @@ async def test_read_ahead_is_not_used_for_another_offset_or_isolation(partition,
     reader = another(store)
     assert len(await read(reader, 0, bytes_max=3_000)) == 3
     assert len(await read(reader, 3, bytes_max=3_000)) == 3
-    assert reader.reader.ahead._begun is not None
+    assert reader.reader.ahead.begun is not None
     assert await read(reader, 12, bytes_max=1_000) == [bytes([12]) * 1_000]
     assert (await read(reader, 18, committed=False))[-1] == b"in doubt"
     assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]
@@ -375,5 +375,5 @@ async def test_undecided_records_that_were_read_ahead_are_not_for_a_committed_re
     reader = another(store)
     for offset in (0, 3):
         assert len(await read(reader, offset, bytes_max=3_000, committed=False)) == 3
-    assert reader.reader.ahead._begun is not None
+    assert reader.reader.ahead.begun is not None
     assert await read(reader, 6, bytes_max=3_000) == [bytes([6]) * 1_000]

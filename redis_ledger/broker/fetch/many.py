@@ -133,7 +133,8 @@ class FetchMany:
     async def _read(self, index: int) -> None:
         partition, offset, bytes_max, _ = self._wanted[index]
         keys, waiters = partition.keys, self._waiters
-        mark, head = waiters.mark(keys), waiters.fresh_head(keys)
+        mark = waiters.mark(keys)
+        head = None if mark is None else waiters.fresh_head(mark)
         try:
             room = max(min(bytes_max, self._room), 1)
             read = await partition.reader.read(
@@ -144,7 +145,7 @@ class FetchMany:
             return
         if read.head is not head:
             waiters.learn(mark, read.head)
-        if partition.reader.ahead.is_begun:
+        if partition.reader.ahead.begun is not None:
             waiters.follow(keys)
         self._polled[index] = read
         if read.entries:
