@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.errors import StoreTimeout, TooFewReplicas
 from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
 )
-from tests.support.broker import one, two
+from tests.support.broker import one, records, two
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_offsets import Producer, commit, delete, fetch, join, sync
 
@@ -23,6 +27,7 @@ INVALID_REQUEST, TXN_STATE, GROUP_NOT_FOUND, SUBSCRIBED, UNSTABLE, UNKNOWN_ID, A
 
 class Client(KafkaClient):
     broker: Broker
+    address: tuple[str, int]
 
 
 @pytest.fixture
@@ -30,7 +35,7 @@ async def client(redis_url, prefix):
     async with one(redis_url, prefix) as broker, listening(broker) as address:
         await broker.topics.create("t", partitions=3)
         client = Client(address)
-        client.broker = broker
+        client.broker, client.address = broker, address
         async with client:
             yield client
 
@@ -94,13 +99,38 @@ async def test_duplicate_partitions_of_a_fetch_are_refused(client):
     assert [(len(g.topics), g.error_code) for g in answer.groups] == [(1, 0), (0, INVALID_REQUEST)]
 
 
-async def test_refused_group_gets_an_error_in_versions_that_have_one(client):
+async def test_refused_group_gets_an_error_and_so_do_its_partitions(client):
     asked = OffsetFetchRequest("", [OffsetFetchRequestTopic("t", [0, 1])])
-    first = await client.ask(asked, 1)
-    assert [p.error_code for topic in first.topics for p in topic.partitions] == [INVALID_GROUP] * 2
-    later = await client.ask(asked, 2)
-    assert (later.error_code, later.topics) == (INVALID_GROUP, [])
+    for version in range(1, 8):
+        answer = await client.ask(asked, version)
+        assert [p.error_code for topic in answer.topics for p in topic.partitions] == [INVALID_GROUP] * 2
+        assert answer.error_code == (INVALID_GROUP if version > 1 else 0)
     assert await commit(client, ("t", 0, 1), ("t", 1, 1), group="") == [INVALID_GROUP] * 2
+
+
+async def test_aiokafka_does_not_start_again_while_committed_offsets_cannot_be_read(client, monkeypatch):
+    await client.broker.records.produce("t", records("a", "b", "c", partition=0))
+    await commit(client, ("t", 0, 2))
+    real, refusals = client.broker.offsets.fetch, iter([TooFewReplicas(), StoreTimeout()])
+
+    async def refused_twice(*args, **how):
+        if (refusal := next(refusals, None)) is not None:
+            raise refusal
+        return await real(*args, **how)
+
+    monkeypatch.setattr(client.broker.offsets, "fetch", refused_twice)
+    host, port = client.address
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=f"{host}:{port}", group_id="g", auto_offset_reset="earliest", retry_backoff_ms=10
+    )
+    consumer.assign([TopicPartition("t", 0)])
+    await consumer.start()
+    try:
+        async with asyncio.timeout(20):
+            assert (await consumer.getone()).offset == 2
+    finally:
+        await consumer.stop()
+    assert next(refusals, None) is None
 
 
 async def test_each_partition_has_its_own_outcome(client):

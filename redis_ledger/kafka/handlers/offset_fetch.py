@@ -2,7 +2,8 @@
 
 A partition without a committed offset, or that does not exist, has offset -1 and no error.  A fetch fences
 commits of earlier generations in all requested partitions.
-2   error of the whole group; a null list of topics    5   leader epoch    6   flexible    7   require_stable (KIP-447)
+2   error of the whole group, and of each partition as before; a null list of topics    5   leader epoch
+6   flexible    7   require_stable (KIP-447)
 8   several groups    9   member epochs of the consumer protocol (KIP-848)    10   topics by id
 require_stable: a partition with a commit in an open transaction gets UNSTABLE_OFFSET_COMMIT; decided transactions are
 completed first, so that clients do not wait for them.
@@ -32,7 +33,7 @@ from redis_ledger.kafka.protocol.primitives import NO_UUID
 from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of
 
 VERSIONS = (1, 10)
-GROUP_ERROR_FROM, GROUPS_FROM, IDS_FROM = 2, 8, 10
+GROUPS_FROM, IDS_FROM = 8, 10
 
 
 async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFetchResponse:
@@ -42,7 +43,9 @@ async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFet
     only = OffsetFetchRequestGroup(request.group_id, topics=topics)
     answer = await one_group(only, request.require_stable, call)
     topics = [OffsetFetchResponseTopic(topic.name, [older(p) for p in topic.partitions]) for topic in answer.topics]
-    if answer.error_code and call.version < GROUP_ERROR_FROM:
+    if (
+        answer.error_code
+    ):  # aiokafka ignores that of the group: a partition without an offset is read from its beginning
         for requested in request.topics or ():
             slots = [
                 OffsetFetchResponsePartition(n, -1, -1, "", answer.error_code) for n in requested.partition_indexes
