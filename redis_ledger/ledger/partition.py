@@ -384,8 +384,7 @@ class Partition:
             leftovers=leftovers or {}, entries_max=entries_max,
         )  # fmt: skip
         if trimmed.entries or below_offset >= 0:
-            self.reader.ahead.forget()
-            self.offsets.trimmed(trimmed.start_offset)
+            self.reader.trimmed(trimmed.start_offset)
         return trimmed
 
     async def delete(self) -> None:

@@ -132,6 +132,11 @@ class PartitionReader:
         self.ahead.follow(wanted, read)
         return read
 
+    def trimmed(self, start: int) -> None:
+        """This broker has moved the log start."""
+        self.ahead.forget()
+        self.offsets.trimmed(start)
+
     async def next_readable(self, offset: int, *, committed: bool) -> int:
         """The first offset from `offset` on at which a reader finds a batch; if none follows, the end of what it may
         read.

@@ -180,6 +180,20 @@ async def test_an_offset_that_this_broker_has_trimmed_is_refused_although_its_ca
     assert isinstance((await poll(broker, {0: 1}, numbers=[0]))[0], OffsetOutOfRange)
 
 
+async def test_a_published_head_that_is_older_than_what_was_answered_is_not_used(broker, monkeypatch):
+    for _ in range(3):
+        await broker.records.produce("t", records("a", partition=0))
+    await poll(broker, {0: 3}, wait_ms=50, numbers=[0])
+    partition = await broker.catalog.partition("t", 0)
+    head = await partition.offsets.head()
+    older = head._replace(end_offset=2, stable_offset=2)
+    read = await partition.reader.read(0, committed=False, bytes_max=1 << 20, head=older)
+    assert read.head == head
+    assert len(read.entries) == 3
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20, head=head._replace(stable_offset=2))
+    assert read.head == head
+
+
 async def test_a_head_whose_log_start_is_old_is_read_again(broker, monkeypatch):
     monkeypatch.setattr(waiting, "FRESH_S", 0.0)
     await broker.records.produce("t", records("a", partition=0))
