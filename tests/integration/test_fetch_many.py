@@ -186,7 +186,7 @@ async def test_a_published_head_that_is_older_than_what_was_answered_is_not_used
     await poll(broker, {0: 3}, wait_ms=50, numbers=[0])
     partition = await broker.catalog.partition("t", 0)
     head = await partition.offsets.head()
-    older = head._replace(end_offset=2, stable_offset=2)
+    older = head._replace(end_offset=2)
     read = await partition.reader.read(0, committed=False, bytes_max=1 << 20, head=older)
     assert read.head == head
     assert len(read.entries) == 3

@@ -43,9 +43,8 @@ async def handle(request: OffsetFetchRequest, call: RequestContext) -> OffsetFet
     only = OffsetFetchRequestGroup(request.group_id, topics=topics)
     answer = await one_group(only, request.require_stable, call)
     topics = [OffsetFetchResponseTopic(topic.name, [older(p) for p in topic.partitions]) for topic in answer.topics]
-    if (
-        answer.error_code
-    ):  # aiokafka ignores that of the group: a partition without an offset is read from its beginning
+    if answer.error_code:
+        # aiokafka ignores the error of the group, and reads a partition without an offset from its beginning.
         for requested in request.topics or ():
             slots = [
                 OffsetFetchResponsePartition(n, -1, -1, "", answer.error_code) for n in requested.partition_indexes
