@@ -47,8 +47,6 @@ QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before authentication (Kafka: sasl.server.max.receive.size)
 
-_log = logs.get()
-
 
 class Connection(asyncio.BufferedProtocol):
     """A Kafka client's connection.  open_connections: the limits that it shares with all others."""
@@ -204,7 +202,8 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def _failed(self, error: BaseException | None) -> None:
-        _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
+        what = "a Kafka request failed; closing its connection"
+        self._shared.seldom.failed(what, cast(Exception, error), peer=self.peer.host)
         self.close()
 
     async def _run(self) -> None:

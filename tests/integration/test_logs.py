@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from redis_ledger.broker import maintenance
-from redis_ledger.errors import StoreUnavailable
+from redis_ledger.errors import StoreUnavailable, TooFewReplicas
 from redis_ledger.groups import coordinator
 from redis_ledger.ids import TxnId
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.telemetry import logs
 from tests.support.broker import eventually, one
 from tests.support.kafka_batches import batch, produce
@@ -89,6 +90,21 @@ async def test_a_kafka_request_that_fails_is_logged_with_its_api_client_topic_an
     assert {name: line[name] for name in ("operation", "topic", "partition", "request_id", "peer")} == {
         "operation": "Produce", "topic": "orders", "partition": 1, "request_id": "test-1", "peer": "127.0.0.1",
     }  # fmt: skip
+
+
+async def test_requests_that_fail_as_redis_is_unfit_are_logged_once_a_second(redis_url, prefix, lines, monkeypatch):
+    async def unfit(*_, **__):
+        raise TooFewReplicas("Redis has too few replicas.")
+
+    async with one(redis_url, prefix) as broker, listening(broker) as address:
+        monkeypatch.setattr(broker.catalog, "list", unfit)
+        for _ in range(20):
+            async with BrokerClient(broker, address) as kafka:
+                with pytest.raises((ConnectionError, EOFError)):
+                    await kafka.ask(MetadataRequest(None), 9)
+    found = [line for line in lines() if line["event"].startswith("a Kafka request failed; closing")]
+    assert 1 <= len(found) <= 5
+    assert (found[0]["level"], found[0]["error"]) == ("warning", "Redis has too few replicas.")
 
 
 @pytest.mark.parametrize("shape", ["json", "text"])
