@@ -78,6 +78,25 @@ async def test_no_offset_is_assigned_twice_after_a_restore(redis: Server, prefix
         assert body["partitions"][0]["first_lost_offset"] == 2
 
 
+async def test_what_a_broker_has_only_seen_when_it_compared_is_not_lost(redis: Server, prefix: str):
+    """At durability `replicas` it may be what no replica has confirmed, and nobody has answered."""
+    async with brokers(redis, prefix, 1) as [broker]:
+        await broker.topics.create("orders", 1)
+        await broker.records.produce("orders", records("a"))
+        backup = Backup(redis)
+        async with one(redis.url, prefix, name="other", **FAST) as other:
+            await other.records.produce("orders", records("b"))
+        for go_back in (redis.kill, backup.restore):
+            compared = broker.store.topology.links()[0].conn
+            go_back()
+            if not redis.is_running:
+                redis.start()
+            await holds(lambda before=compared: broker.store.topology.links()[0].conn not in (None, before))
+            await broker.topics.list()
+        assert lost(broker) == []
+        assert await offsets_of(broker, "orders") == [(0, "a")]
+
+
 async def test_a_partition_that_lost_all_its_records_is_reported(redis: Server, prefix: str):
     async with brokers(redis, prefix, 1) as [broker]:
         await broker.topics.create("orders", 1)

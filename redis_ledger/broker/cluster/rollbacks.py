@@ -268,7 +268,8 @@ class Rollbacks:
             if found.lost_from >= 0:
                 self._lost.lost_records(each.topic, each.number, found.lost_from, each.end, stored.epoch)
                 lost.append(each)
-            each.replace(stored)
+            if stored.epoch != each.epoch:  # else nothing is lost, and what is stored beyond it was not answered here
+                each.replace(stored)
 
     def _report_absent(self, absent: Iterable[AnsweredEnd]) -> None:
         gone = list(absent)
