@@ -148,7 +148,7 @@ class Waiters:
     """All listeners of one broker.  `missed` counts changes that only the state check found."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store, self._awaits_replicas = store, store.topology.copies is not None
         self._channels: dict[bytes, _Channel] = {}
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._watch())
@@ -182,9 +182,11 @@ class Waiters:
         return None if channel is None else channel.head
 
     def fresh_head(self, mark: Mark) -> PartitionHead | None:
-        """The cached head if its log start was read in the last second."""
+        """The cached head if its log start was read in the last second.  None at durability `replicas`: a message comes
+        before the replicas have what it tells."""
         channel = mark.channel
-        return None if self._loop.time() - channel.read_s > FRESH_S else channel.head
+        is_usable = self._loop.time() - channel.read_s <= FRESH_S and not self._awaits_replicas
+        return channel.head if is_usable else None
 
     def mark(self, keys: PartitionKeys) -> Mark | None:
         """Call it before reading the state that is passed to `learn`.  None if the channel is not subscribed."""

@@ -149,6 +149,20 @@ async def test_a_reader_gets_a_record_only_when_replicas_have_it(servers, broker
             assert await values_of(other, "t") == ["a", "b"]
 
 
+async def test_a_reader_does_not_use_a_head_that_is_published_before_replicas_have_it(servers, broker, kafka):
+    async with listening(broker) as address, KafkaClient(address) as reader:
+        assert await codes(kafka, -1, "a") == NONE
+        waiting = asyncio.create_task(reader.ask(fetch("t", 1, wait_ms=3_000), 12))
+        await asyncio.sleep(0.1)
+        servers[2].freeze()
+        assert await codes(kafka, 1, "quick") == NONE
+        answer = fetched(await waiting)
+        assert (answer.error_code, bool(answer.records)) == (STORAGE, False)
+        servers[2].thaw()
+        assert await eventually(lambda: in_sync(broker), True) is True
+        assert await values_of(broker, "t") == ["a", "quick"]
+
+
 async def test_ids_offsets_and_ends_wait_too(servers, broker, kafka):
     writer = await Transactional(kafka, "pay", NEW).init()
     assert await writer.send("t", "in a transaction") == NONE
