@@ -79,7 +79,7 @@ async def test_no_offset_is_assigned_twice_after_a_restore(redis: Server, prefix
 
 
 async def test_what_a_broker_has_only_seen_when_it_compared_is_not_lost(redis: Server, prefix: str):
-    """At durability `replicas` it may be what no replica has confirmed, and nobody has answered."""
+    """At durability `replicas` it may be what no replica has confirmed and no broker has answered."""
     async with brokers(redis, prefix, 1) as [broker]:
         await broker.topics.create("orders", 1)
         await broker.records.produce("orders", records("a"))
