@@ -59,7 +59,9 @@ class Cluster(Topology):
         self._nodes: dict[str, Node] = {}
         self._owners: list[Node | None] = [None] * SLOTS
         self._slots: dict[bytes, int] = {}
-        self._refreshing: asyncio.Task[None] | None = None
+        self._next_read: asyncio.Task[None] | None = None  # of the map; it has not begun
+        self._reads: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.Lock()
         self._why = Unreachable("no node answered")
         self._closing: set[asyncio.Task[None]] = set()
         self._has_leaving = False  # nodes without slots that have calls in flight or waiting
@@ -107,8 +109,8 @@ class Cluster(Topology):
         await self.first_ready(self.links(), on_wait)
 
     async def close(self) -> None:
-        if self._refreshing is not None:
-            self._refreshing.cancel()
+        for read in self._reads:
+            read.cancel()
         await super().close()
         await asyncio.gather(*self._closing)
 
@@ -130,15 +132,20 @@ class Cluster(Topology):
         await asyncio.shield(self.refresh())
 
     def refresh(self) -> asyncio.Task[None]:
-        """Reads the map again soon; concurrent callers share one read."""
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = self.loop.create_task(self._refresh())
-            self._refreshing.add_done_callback(_log_failure)
-        return self._refreshing
+        """Reads the map again soon.  Callers share one read until it begins: a read that has begun may miss what they
+        know."""
+        if self._next_read is None:
+            self._next_read = read = self.loop.create_task(self._refresh())
+            self._reads.add(read)
+            read.add_done_callback(self._reads.discard)
+            read.add_done_callback(_log_failure)
+        return self._next_read
 
     async def _refresh(self) -> None:
-        await self._read_map()
-        await asyncio.sleep(REFRESH_PAUSE_S)
+        async with self._reading:
+            self._next_read = None
+            await self._read_map()
+            await asyncio.sleep(REFRESH_PAUSE_S)
 
     async def _read_map(self) -> bool:
         known = [link.address for link in self._nodes.values() if link.address is not None and link.conn is not None]

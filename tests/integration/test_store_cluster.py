@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import AsyncIterator
 
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.cluster import key_slot
+from redis_ledger.store.cluster import REFRESH_PAUSE_S, key_slot
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster
 from tests.support.script_functions import functions, replace_scripts
@@ -216,6 +217,36 @@ async def test_an_old_primary_with_calls_in_flight_is_left_after_a_failover(pref
                 while old in topology.links():
                     await asyncio.sleep(0.02)
             await store.close()
+
+
+async def test_a_redirection_just_after_the_map_was_read_leads_to_another_read(prefix):
+    """Otherwise a redirection of a node that is not up to date would hold until the next failure."""
+    with redis_cluster() as cluster:
+        store = await Store.open(cluster.url, prefix=prefix, retry_ms=5_000)
+        topology = store.topology
+        owner = topology.owner(0)
+        other = next(link for link in topology.links() if link is not owner)
+        before = _map_reads(cluster)
+        topology.refresh()
+        async with asyncio.timeout(10):
+            while _map_reads(cluster) == before:
+                await asyncio.sleep(0)
+        await asyncio.sleep(REFRESH_PAUSE_S / 4)  # the answer is taken
+        # When a node that is not up to date names another owner
+        topology.moved(0, "127.0.0.1", other.address.port, owner)
+        # Then the map corrects it
+        async with asyncio.timeout(10):
+            while topology.owner(0) is not owner:
+                await asyncio.sleep(0.02)
+        await store.close()
+
+
+def _map_reads(cluster) -> int:
+    return sum(
+        int(found[1])
+        for server in cluster.servers
+        if (found := re.search(rb"cmdstat_cluster\|slots:calls=(\d+)", server.info("commandstats")))
+    )
 
 
 async def test_an_unreachable_cluster_is_reported_in_one_sentence():
