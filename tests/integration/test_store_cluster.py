@@ -238,6 +238,7 @@ async def test_a_redirection_just_after_the_map_was_read_leads_to_another_read(p
         async with asyncio.timeout(10):
             while topology.owner(0) is not owner:
                 await asyncio.sleep(0.02)
+        assert topology.owner(0) is owner
         await store.close()
 
 

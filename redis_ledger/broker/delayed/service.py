@@ -44,6 +44,7 @@ class DelayedDelivery:
         self._loop = asyncio.get_running_loop()
         self._last_time: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat: sent, received
         self._scanning: asyncio.Task[None] | None = None
+        self._scan_wanted = False
         self._is_open = False
         self.metrics = DelayedMetrics(lambda topic: self._readers(topic, None))
 
@@ -112,15 +113,18 @@ class DelayedDelivery:
             self.start_scan()
 
     def start_scan(self) -> None:
-        """Scans in the background, unless a scan is under way."""
+        """Scans in the background.  If a scan is under way, another one follows: the first may have passed the news."""
+        self._scan_wanted = True
         if self._is_open and (self._scanning is None or self._scanning.done()):
             self._scanning = self._loop.create_task(self._scan_quietly())
 
     async def _scan_quietly(self) -> None:
-        try:
-            await self.scan()
-        except LedgerError:
-            return  # Redis is unavailable; the next scan starts when it returns
+        while self._scan_wanted:
+            self._scan_wanted = False
+            try:
+                await self.scan()
+            except LedgerError:
+                return  # Redis is unavailable; the next scan starts when it returns
 
     async def scan(self) -> None:
         """Wakes a tracker for every partition with delayed records.  Cost: one read per partition."""
