@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.cluster import REFRESH_PAUSE_S, key_slot
+from redis_ledger.store.cluster import REFRESH_PAUSE_S, Cluster, key_slot
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster
 from tests.support.script_functions import functions, replace_scripts
@@ -224,6 +224,7 @@ async def test_a_redirection_just_after_the_map_was_read_leads_to_another_read(p
     with redis_cluster() as cluster:
         store = await Store.open(cluster.url, prefix=prefix, retry_ms=5_000)
         topology = store.topology
+        assert isinstance(topology, Cluster)
         owner = topology.owner(0)
         other = next(link for link in topology.links() if link is not owner)
         before = _map_reads(cluster)
@@ -233,7 +234,7 @@ async def test_a_redirection_just_after_the_map_was_read_leads_to_another_read(p
                 await asyncio.sleep(0)
         await asyncio.sleep(REFRESH_PAUSE_S / 4)  # the answer is taken
         # When a node that is not up to date names another owner
-        topology.moved(0, "127.0.0.1", other.address.port, owner)
+        topology.moved(0, "127.0.0.1", int(other.name.partition(":")[2]), owner)
         # Then the map corrects it
         async with asyncio.timeout(10):
             while topology.owner(0) is not owner:
