@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any
 
 from redis_ledger.broker.delayed.service import DelayedDelivery
 
@@ -29,7 +30,8 @@ async def test_a_partition_announced_during_a_scan_is_found_by_the_next_one():
     trackers = SimpleNamespace(channel=b"c", announced=lambda _: False, all=list, update_brokers=bool)
     store = SimpleNamespace(everywhere=_nothing, subscribe=_nothing)
     clock = SimpleNamespace(learn=lambda *_: None)
-    delayed = DelayedDelivery(store, listing, trackers, clock, None)
+    made: Any = DelayedDelivery
+    delayed = made(store, listing, trackers, clock, None)
     listing.go_on.release()
     await delayed.open()
     # Given a scan that has read the catalog
