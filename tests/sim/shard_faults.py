@@ -73,10 +73,9 @@ async def fail_over(processes: Processes, fault: Fault) -> AsyncIterator[None]:
     for _ in range(ASKED_MAX):
         await redis.fail_over(fault.target, how)
         try:
-            async with asyncio.timeout(BEGUN_S_MAX):
-                await redis.until_promoted(fault.target, old)
+            await redis.until_promoted(fault.target, old, BEGUN_S_MAX)
             break
-        except TimeoutError:
+        except AssertionError:
             continue
     yield
 

@@ -51,13 +51,13 @@ class Shards(RedisNodes):
         primary = await self.primary(shard)
         return [name for name in self.members[shard] if name != primary]
 
-    async def until_promoted(self, shard: str, before: str) -> str:
-        """Returns the name of the new primary."""
+    async def until_promoted(self, shard: str, before: str, within_s: float = SETTLED_S_MAX) -> str:
+        """Returns the name of the new primary.  Raises AssertionError."""
 
         async def is_new() -> bool:
             return await self.primary(shard) not in ("", before)
 
-        await eventually(is_new, f"{shard} has no new primary")
+        await eventually(is_new, f"{shard} has no new primary", within_s)
         return await self.primary(shard)
 
     async def settle(self) -> None:
@@ -106,8 +106,10 @@ async def asked(server: Server, *command: str | bytes | int) -> object:
         return None
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-    until = time.monotonic() + SETTLED_S_MAX
+async def eventually(holds: Callable[[], Awaitable[bool]], otherwise: str, within_s: float = SETTLED_S_MAX) -> None:
+    """Raises AssertionError.  A surrounding asyncio.timeout would not do: `asyncio.wait_for` of Python 3.11 may swallow
+    its cancellation."""
+    until = time.monotonic() + within_s
     while not await holds():
         assert time.monotonic() < until, otherwise
         await asyncio.sleep(LOOK_S)
