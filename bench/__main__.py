@@ -15,7 +15,7 @@ from bench.lab import QUICK, Pace
 
 BENCHES = (
     "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "acks", "records",
-    "security", "quota", "replicas", "fsck",
+    "security", "quota", "replicas", "fsck", "cores",
 )  # fmt: skip
 TIMEOUT_S = 180
 

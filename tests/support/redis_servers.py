@@ -25,6 +25,7 @@ from redis_ledger.app.embedded_redis.binary import find_server
 from tests.support.reaper import ends_with_us
 
 READY_S_MAX = 30.0  # on a busy machine
+SLOTS = 16_384
 
 
 @functools.cache
@@ -108,6 +109,11 @@ class Server:
     @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "not started"
+        return self._process.pid
 
     def ask(self, *args: str | bytes | int) -> object:
         """One command on a connection of its own; an error reply is returned, not raised."""
@@ -275,11 +281,11 @@ class ClusterServers:
 
 
 @contextlib.contextmanager
-def redis_cluster(*, server_binary: str | None = None, **conf: str) -> Iterator[ClusterServers]:
+def redis_cluster(primaries: int = 3, /, *, server_binary: str | None = None, **conf: str) -> Iterator[ClusterServers]:
     with contextlib.ExitStack() as stack:
         settings: dict[str, Any] = {"cluster_enabled": "yes", "cluster_node_timeout": "5000"} | conf
-        servers = [stack.enter_context(redis_server(server_binary=server_binary, **settings)) for _ in range(3)]
-        bounds = [0, 5461, 10_923, 16_384]
+        servers = [stack.enter_context(redis_server(server_binary=server_binary, **settings)) for _ in range(primaries)]
+        bounds = [SLOTS * place // primaries for place in range(primaries + 1)]
         for place, server in enumerate(servers):
             server.ask_all(
                 ("CLUSTER", "SET-CONFIG-EPOCH", place + 1),
@@ -287,7 +293,7 @@ def redis_cluster(*, server_binary: str | None = None, **conf: str) -> Iterator[
             )
         for server in servers[1:]:
             servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port)
-        _until(lambda: all(_agrees(server) for server in servers), "the cluster did not form")
+        _until(lambda: all(_agrees(server, primaries) for server in servers), "the cluster did not form")
         yield ClusterServers(servers)
 
 
@@ -298,8 +304,8 @@ def _until(holds: Callable[[], bool], otherwise: str) -> None:
         time.sleep(0.02)  # gossip and replication have no event to wait for
 
 
-def _agrees(server: Server) -> bool:
+def _agrees(server: Server, primaries: int) -> bool:
     info, ranges = server.ask_all(("CLUSTER", "INFO"), ("CLUSTER", "SLOTS"))
     assert isinstance(info, bytes)
     assert isinstance(ranges, list)
-    return b"cluster_state:ok" in info and b"cluster_known_nodes:3" in info and len(ranges) == 3
+    return b"cluster_state:ok" in info and b"cluster_known_nodes:%d\r" % primaries in info and len(ranges) == primaries
