@@ -24,7 +24,7 @@ import itertools
 import os
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -186,22 +186,17 @@ async def _produce(data: bytes, layout: Layout, seconds: float) -> int:
 
 
 async def _fetch(layout: Layout, seconds: float) -> int:
-    until_s, requests = time.perf_counter() + seconds, 0
+    until_s = time.perf_counter() + seconds
 
-    async def reader(connection: kafka.Connection, partition: int) -> None:
-        nonlocal requests
+    def frames(partition: int) -> Iterator[bytes]:
         offsets = range(0, BATCHES * RECORDS, RECORDS * 17)
-        frames = [kafka.fetch("read", offset, 100, partition, bytes_max=1 << 16) for offset in offsets]
-        for frame in itertools.cycle(frames):
-            if len((await connection.ask(frame)).frame) < 1 << 15:
-                raise BenchFailed("A response has fewer records than were requested.")
-            requests += 1
-            if time.perf_counter() > until_s:
-                return
+        return itertools.cycle([kafka.fetch("read", offset, 100, partition, bytes_max=1 << 16) for offset in offsets])
 
     async with _connected(layout) as connections:
-        await asyncio.gather(*(reader(each, number) for number, each in enumerate(connections)))
-    return requests
+        done = await asyncio.gather(
+            *(kafka.fetch_until(each, frames(number), 1 << 15, until_s) for number, each in enumerate(connections))
+        )
+    return sum(done)
 
 
 async def _execute(layout: Layout, seconds: float) -> int:

@@ -61,20 +61,13 @@ async def _produce(data: bytes, served: RunningBroker, seconds: float) -> int:
 async def _fetch(batches: int, served: RunningBroker, seconds: float) -> int:
     offsets = range(0, (BATCHES - batches) * RECORDS, RECORDS * 17)
     frames = [kafka.fetch("read", offset, 100, bytes_max=batches << 16) for offset in offsets]
-    until_s, requests = time.perf_counter() + seconds, 0
-
-    async def reader(connection: kafka.Connection, first: int) -> None:
-        nonlocal requests
-        for frame in itertools.islice(itertools.cycle(frames), first, None):
-            if len((await connection.ask(frame)).frame) < batches << 15:
-                raise BenchFailed("A response has fewer records than were requested.")
-            requests += 1
-            if time.perf_counter() > until_s:
-                return
-
+    until_s = time.perf_counter() + seconds
     async with kafka.connected(served, CONNECTIONS) as connections:
-        await asyncio.gather(*(reader(each, number * 3) for number, each in enumerate(connections)))
-    return requests
+        taken = [itertools.islice(itertools.cycle(frames), number * 3, None) for number in range(CONNECTIONS)]
+        done = await asyncio.gather(
+            *(kafka.fetch_until(*each, batches << 15, until_s) for each in zip(connections, taken, strict=True))
+        )
+    return sum(done)
 
 
 async def _follow(data: bytes, served: RunningBroker, seconds: float) -> int:
@@ -93,17 +86,10 @@ async def _follow(data: bytes, served: RunningBroker, seconds: float) -> int:
 
 
 async def _scan(batches: int, served: RunningBroker, seconds: float) -> int:
-    until_s, requests = time.perf_counter() + seconds, 0
+    offsets = range(0, BATCHES // batches * batches * RECORDS, batches * RECORDS)
+    frames = itertools.cycle([kafka.fetch("read", offset, 100, bytes_max=batches << 16) for offset in offsets])
     async with kafka.connected(served, 1) as (reader,):
-        for number in itertools.count():
-            offset = number % (BATCHES // batches) * batches * RECORDS
-            answer = await reader.ask(kafka.fetch("read", offset, 100, bytes_max=batches << 16))
-            if len(answer.frame) < batches << 15:
-                raise BenchFailed("A response has fewer records than were requested.")
-            requests += 1
-            if time.perf_counter() > until_s:
-                break
-    return requests
+        return await kafka.fetch_until(reader, frames, batches << 15, time.perf_counter() + seconds)
 
 
 LOADS: dict[str, Load] = {

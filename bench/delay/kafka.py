@@ -130,6 +130,19 @@ def fetched(arrival: Arrival) -> bytes:
     return bytes(part.records or b"")
 
 
+async def fetch_until(connection: Connection, frames: Iterator[bytes], bytes_min: int, until_s: float) -> int:
+    """Sends one fetch after another until this time of perf_counter; returns their number.  Raises BenchFailed if a
+    response is smaller than bytes_min."""
+    requests = 0
+    for frame in frames:
+        if len((await connection.ask(frame)).frame) < bytes_min:
+            raise BenchFailed("A response has fewer records than were requested.")
+        requests += 1
+        if time.perf_counter() > until_s:
+            break
+    return requests
+
+
 class Produced(NamedTuple):
     requests: int
     seconds: float  # until the last response
