@@ -101,14 +101,15 @@ async def asked(server: Server, *command: str | bytes | int) -> object:
     if not server.is_running:
         return None
     try:
-        return await asyncio.wait_for(asyncio.to_thread(server.ask, *command), ANSWER_S_MAX)
+        # Not `asyncio.wait_for`: that of Python 3.11 may swallow the cancellation by a timeout around this one.
+        async with asyncio.timeout(ANSWER_S_MAX):
+            return await asyncio.to_thread(server.ask, *command)
     except (OSError, TimeoutError):
         return None
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]], otherwise: str, within_s: float = SETTLED_S_MAX) -> None:
-    """Raises AssertionError.  A surrounding asyncio.timeout would not do: `asyncio.wait_for` of Python 3.11 may swallow
-    its cancellation."""
+    """Raises AssertionError."""
     until = time.monotonic() + within_s
     while not await holds():
         assert time.monotonic() < until, otherwise
