@@ -27,8 +27,11 @@ class ReadRange(NamedTuple):
 
 
 class BegunRead(NamedTuple):
+    """timer: drops the read.  It is cancelled when the read is taken, since it would keep the payload in memory."""
+
     range: ReadRange
     read: asyncio.Task[Read]
+    timer: asyncio.TimerHandle
 
 
 class ReadAhead:
@@ -50,13 +53,12 @@ class ReadAhead:
         begun = self.begun
         if begun is None or begun.range != wanted:
             return None
-        self._drop(begun)
+        self.forget()
         try:
             # The offsets of then may be lower than those of an answer in between: the end would go back.
-            if head is not None and begun.read.done():
-                read, now = begun.read.result(), head
-            else:
-                read, now = await asyncio.gather(begun.read, self._offsets.head())
+            is_current = head is not None and begun.read.done()
+            read = await begun.read
+            now = head if head is not None and is_current else await self._offsets.head()
         except (LedgerError, Moved):
             return None  # the caller reads again, and raises
         if now.start_offset < read.head.start_offset:
@@ -76,15 +78,11 @@ class ReadAhead:
         wanted = done._replace(offset=following)
         task = self._loop.create_task(self._read(wanted))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self.begun = begun = BegunRead(wanted, task)
-        self._loop.call_later(S_MAX, self._drop, begun)
+        self.begun = BegunRead(wanted, task, self._loop.call_later(S_MAX, self.forget))
 
     def forget(self) -> None:
-        """Drops it: its records may have been trimmed."""
-        if self.begun is not None:
-            self._drop(self.begun)
-
-    def _drop(self, begun: BegunRead) -> None:
-        if self.begun is begun:
-            self.begun = None
+        """Drops it: it is old, or its records may have been trimmed."""
+        begun, self.begun = self.begun, None
+        if begun is not None:
+            begun.timer.cancel()
             self._tails.give_back(begun.range.bytes_max)

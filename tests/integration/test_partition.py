@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -352,6 +354,22 @@ async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
     found = await reader.reader.read(6, committed=True, bytes_max=3_000)
     assert len(found.entries) == 3
     assert (found.head.end_offset, found.head.stable_offset) == (21, 21)
+
+
+async def test_payload_that_was_read_ahead_is_freed_when_it_was_taken(partition, store):
+    """A consumer that reads on and on would otherwise keep all payload of two seconds in memory."""
+    for n in range(20):
+        await append(partition, bytes([n]) * 1_000)
+    reader = another(store)
+    for first in (0, 3):
+        await read(reader, first, bytes_max=3_000)
+    assert reader.reader.ahead.begun is not None
+    ahead = weakref.ref(reader.reader.ahead.begun.read)
+    assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]
+    reader.reader.ahead.forget()  # of the read after it
+    await asyncio.sleep(0)  # the event loop holds what it is running
+    gc.collect()
+    assert ahead() is None
 
 
 async def test_read_ahead_is_not_used_for_another_offset_or_isolation(partition, store):
