@@ -4,6 +4,8 @@ python -m bench.kafka_peer                          every case
 python -m bench.kafka_peer --cases txn_1_java,e2e_1000_per_s
 python -m bench.kafka_peer --quick                  short runs, as a check; nothing is written
 python -m bench.kafka_peer --ours kafka             Kafka in both roles, to see the noise; nothing is written
+python -m bench.kafka_peer --before /tmp/before     another source tree in Kafka's role
+python -m bench.kafka_peer --before /tmp/before --cluster           the same with two brokers and three primaries
 python -m bench.kafka_peer --markdown               measures nothing: the latest figures into RESULTS.md, and to stdout
 """
 
@@ -13,7 +15,9 @@ import argparse
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import NamedTuple, NoReturn, Protocol
 
@@ -21,11 +25,13 @@ from rich.console import Console
 
 from bench import figures
 from bench.kafka_peer import latency, outages, transactions, volume
+from bench.kafka_peer.on_cluster import OnCluster
 from bench.kafka_peer.report import Report
-from bench.kafka_peer.session import Session, session
+from bench.kafka_peer.servers import Kafka, Ours
+from bench.kafka_peer.session import DISK, OURS, PEER, Maker, Session, session
 from bench.kafka_peer.toolbox import Toolbox, prepared
 from bench.lab import Pace
-from bench.processes import BenchFailed
+from bench.processes import ROOT, BenchFailed
 
 FULL = Pace(warm_up_s=2.0, run_s=6.0, runs=3)
 QUICK = Pace(warm_up_s=0.5, run_s=1.0, runs=1, scale=0.05)
@@ -46,17 +52,50 @@ class Part(Protocol):
 
 
 class Group(NamedTuple):
-    """Parts that share their servers."""
+    """Parts that share their servers.  has_outages: they kill them."""
 
     parts: Sequence[Part]
-    has_disk: bool = True
+    has_outages: bool = False
 
 
 GROUPS = (
     Group([volume.KIB, volume.SMALL, *transactions.ALL, latency.EndToEnd()]),
-    Group([outages.OpenTransaction(), outages.Restart()], has_disk=False),
+    Group([outages.OpenTransaction(), outages.Restart()], has_outages=True),
 )
 CASES = tuple(case for group in GROUPS for part in group.parts for case in part.cases)
+
+
+class Roles(NamedTuple):
+    """What is compared.  bench: of the figures; None: nothing is written.  peer: of the second role, in them."""
+
+    makers: Callable[[Toolbox, Group], dict[str, Maker]]
+    bench: str | None = None
+    peer: str = "kafka"
+
+
+def against_kafka(toolbox: Toolbox, group: Group) -> dict[str, Maker]:
+    made: dict[str, Maker] = {
+        OURS: partial(Ours, "ours", "process"),
+        PEER: partial(Kafka, "Kafka", "process", toolbox=toolbox),
+    }
+    return made if group.has_outages else {**made, DISK: partial(Ours, "ours, disk", "disk")}
+
+
+def kafka_twice(toolbox: Toolbox, group: Group) -> dict[str, Maker]:
+    return {
+        role: partial(Kafka, f"Kafka {number}", "process", toolbox=toolbox)
+        for number, role in enumerate((OURS, PEER), 1)
+    }
+
+
+def against_tree(before: Path, *, cluster: bool) -> Callable[[Toolbox, Group], dict[str, Maker]]:
+    def makers(toolbox: Toolbox, group: Group) -> dict[str, Maker]:
+        named = ((OURS, "now", ROOT), (PEER, "before", before))
+        if cluster:
+            return {role: partial(OnCluster, label, root=root) for role, label, root in named}
+        return {role: partial(Ours, label, "process", root=root) for role, label, root in named}
+
+    return makers
 
 
 def main() -> int:
@@ -69,9 +108,19 @@ def main() -> int:
     parser.add_argument(
         "--ours", choices=("redis-ledger", "kafka"), default="redis-ledger", help="the server in our role"
     )
+    parser.add_argument("--before", type=Path, metavar="TREE", help="another source tree, in Kafka's role")
+    parser.add_argument("--cluster", action="store_true", help="with --before: two brokers on a Redis Cluster")
     parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
     args = parser.parse_args()
     cases = args.cases.split(",")
+    roles = Roles(against_kafka, "kafka_peer")
+    if args.ours == "kafka":
+        roles = Roles(kafka_twice)
+    elif args.before is not None:
+        makers = against_tree(args.before.resolve(), cluster=args.cluster)
+        roles = Roles(makers, "kafka_peer_cluster" if args.cluster else "kafka_peer_trees", "before")
+    if args.cluster and args.before is None:
+        parser.error("--cluster compares two source trees: name the other one with --before")
     if unknown := [case for case in cases if case not in CASES]:
         parser.error(f"unknown case: {', '.join(unknown)}; choose from {', '.join(CASES)}")
     if args.markdown:
@@ -80,34 +129,36 @@ def main() -> int:
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(RUN_S_MAX)
     try:
-        return Bench(Report(cases), QUICK if args.quick else FULL, args.ours).measure()
+        return Bench(cases, QUICK if args.quick else FULL, roles).measure()
     except KeyboardInterrupt:
         say("interrupted; the servers are stopped")
         return 130
 
 
 class Bench:
-    def __init__(self, report: Report, pace: Pace, ours: str) -> None:
-        self._report, self._pace, self._ours = report, pace, ours
-        self._counts = pace is FULL and ours == "redis-ledger"
+    def __init__(self, cases: Sequence[str], pace: Pace, roles: Roles) -> None:
+        self._report, self._pace, self._roles = Report(cases, roles.bench or "", roles.peer), pace, roles
+        self._counts = pace is FULL and roles.bench is not None
         self._failed: list[str] = []
 
     def measure(self) -> int:
         try:
             toolbox = prepared(say)
             for group in GROUPS:
+                if group.has_outages and self._roles.bench == "kafka_peer_cluster":
+                    continue
                 if parts := [part for part in group.parts if set(part.cases) & set(self._report.cases)]:
-                    self._measure(toolbox, parts, has_disk=group.has_disk)
+                    self._measure(toolbox, group._replace(parts=parts))
         except (BenchFailed, OverTime) as error:
             self._give_up(["kafka_peer"], error)
         self._show()
         return 1 if self._failed else 0
 
-    def _measure(self, toolbox: Toolbox, parts: Sequence[Part], *, has_disk: bool) -> None:
-        waiting = list(parts)
+    def _measure(self, toolbox: Toolbox, group: Group) -> None:
+        waiting = list(group.parts)
         while waiting:
             try:
-                with session(toolbox, self._pace, say, has_disk=has_disk, ours=self._ours) as servers:
+                with session(toolbox, self._pace, say, self._roles.makers(toolbox, group)) as servers:
                     servers.warm_up()
                     while waiting:
                         waiting[0].measure(servers, self._report)

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.kafka_peer import cpu
+from bench.kafka_peer import resources
 from bench.kafka_peer.servers import Server, environment
 from bench.kafka_peer.toolbox import Toolbox
 from bench.lab import Metrics
@@ -119,17 +119,20 @@ class Client:
     # -- resources -----------------------------------------------------------------------------------------------------
 
     def costed(self, load: Callable[[], Metrics]) -> Metrics:
-        """Returns the metrics of the load, and the CPU seconds of client, broker and Redis until the server is idle
-        again."""
-        before, clients_before_s = cpu.used_by(self.server), cpu.used_by_clients()
-        metrics = load()
-        client_s = cpu.used_by_clients() - clients_before_s
-        cpu.await_quiet(self.server)
-        after = cpu.used_by(self.server)
+        """Returns the metrics of the load, the CPU seconds of client, broker and Redis until the server is idle again,
+        and their memory."""
+        before, clients_before_s = resources.used_by(self.server), resources.used_by_clients()
+        memory = resources.Memory(self.server)
+        with memory.watched():
+            metrics = load()
+            client_s = resources.used_by_clients() - clients_before_s
+            resources.await_quiet(self.server)
+        after = resources.used_by(self.server)
         if before is None or after is None:
             return metrics
         spent = {"broker_cpu_s": after.broker_s - before.broker_s, "redis_cpu_s": after.store_s - before.store_s}
-        return {**metrics, **spent, "cpu_s": after.total_s - before.total_s, "client_cpu_s": client_s}
+        cpu = {**spent, "cpu_s": after.total_s - before.total_s, "client_cpu_s": client_s}
+        return {**metrics, **cpu, **memory.peaks()}
 
 
 def short_command(command: list[str]) -> str:

@@ -5,9 +5,9 @@
     fill   HOST:PORT TOPIC --records N            all into partition 0
     txn    HOST:PORT TOPIC --producers N          one-record transactions, each producer in a closed loop
     ctp    HOST:PORT INPUT TOPIC                  consume 10, produce 10, send the offsets, commit
-        e2e    HOST:PORT TOPIC --per-s N              open loop: produce to consume, from the due time
-        stall  HOST:PORT TOPIC --timeout-ms N         how long committed readers get nothing while a transaction is open
-        ack    HOST:PORT TOPIC                        waits for a restarting server and times its first acknowledgement
+    e2e    HOST:PORT TOPIC --per-s N              open loop: produce to consume, from the due time
+    stall  HOST:PORT TOPIC --timeout-ms N         how long committed readers get nothing while a transaction is open
+    ack    HOST:PORT TOPIC                        waits for a restarting server and times its first acknowledgement
 
 Times are of the monotonic clock, which the bench's process uses, too.  Records have 100 bytes.
 """

@@ -5,7 +5,7 @@
     kill_restart     server and Redis get kill -9 at the same moment and are started again on the same data: the time
                          from the start command until a retrying client has a produce with acks=all acknowledged
 
-    Both also check correctness: the open transaction's owner is fenced and its record is never delivered; everything
+Both also check correctness: the open transaction's owner is fenced and its record is never delivered; everything
 acknowledged before the kills is readable after them.
 """
 

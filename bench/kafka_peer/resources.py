@@ -1,21 +1,28 @@
-"""CPU of a server: seconds of its processes and their children, read from /proc.
+"""CPU and memory of a server: of its processes and their children, read from /proc.
 
-Redis rewrites its append-only file in a child, and Kafka's threads continue after the last response.  Both belong to
-the load that caused them, so CPU is counted until the server is idle again, and the next server starts undisturbed.
+CPU       Redis rewrites its append-only file in a child, and Kafka's threads continue after the last response.  Both
+          belong to the load that caused them, so CPU is counted until the server is idle again, and the next server
+          starts undisturbed.
+memory    the most that was resident at any time of the load, added up over the processes.  What a rewriting child
+          adds is a figure of its own: the pages that it does not share any more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import threading
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bench.kafka_peer.servers import Server
+from bench.processes import PROC, memory_mb
 
-PROC = Path("/proc")
 QUIET_WINDOW_S, QUIET_CPU_S, QUIET_WAIT_S_MAX = 0.3, 0.03, 10.0
+LOOK_EVERY_S = 0.2
+RESET_PEAK = "5"  # proc(5), clear_refs
 
 
 class Cpu(NamedTuple):
@@ -32,12 +39,12 @@ class Cpu(NamedTuple):
 def used_by(server: Server) -> Cpu | None:
     """None if the machine does not provide it."""
     seconds, parents = _processes()
-    if server.pid not in seconds:
+    brokers = server.broker_pids()
+    if not set(brokers) <= seconds.keys():
         return None
-    store_pid = server.store_pid()
-    store = set() if store_pid is None else _with_children(store_pid, parents)
+    store = _with_children(server.store_pids(), parents)
     # The embedded Redis is a child of the broker that started it, but not of one that took it over.
-    broker = _with_children(server.pid, parents) - store
+    broker = _with_children(brokers, parents) - store
     return Cpu(sum(seconds.get(pid, 0.0) for pid in broker), sum(seconds.get(pid, 0.0) for pid in store))
 
 
@@ -59,6 +66,53 @@ def await_quiet(server: Server) -> None:
         before = now
 
 
+class Memory:
+    """The peaks of a load, in MB: `memory_mb` of broker and Redis, `rewrite_mb` of children of Redis."""
+
+    def __init__(self, server: Server) -> None:
+        self._pids = {*server.broker_pids(), *server.store_pids()}
+        self._stores = server.store_pids()
+        self._rewrite_mb = 0.0
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        for pid in self._pids:
+            with contextlib.suppress(OSError):
+                (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
+        over = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(over,))
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+    def _watch(self, over: threading.Event) -> None:
+        while not over.wait(LOOK_EVERY_S):
+            self._rewrite_mb = max(self._rewrite_mb, sum(map(_private_mb, self._children())))
+
+    def _children(self) -> Iterator[int]:
+        for pid in self._stores:
+            with contextlib.suppress(OSError):
+                yield from map(int, (PROC / str(pid) / "task" / str(pid) / "children").read_text().split())
+
+    def peaks(self) -> dict[str, float]:
+        """Empty if the machine does not provide them."""
+        peaks = [memory_mb(pid, "VmHWM") for pid in self._pids]
+        if None in peaks:
+            return {}
+        return {"memory_mb": sum(filter(None, peaks)), "rewrite_mb": self._rewrite_mb}
+
+
+def _private_mb(pid: int) -> float:
+    try:
+        lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0  # it has ended
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Dirty:", "Private_Clean:"))) / 1000
+
+
 def _processes() -> tuple[dict[int, float], dict[int, int]]:
     """Returns the CPU seconds of each process, including ended children, and its parent."""
     seconds, parents = {}, {}
@@ -73,8 +127,8 @@ def _processes() -> tuple[dict[int, float], dict[int, int]]:
     return seconds, parents
 
 
-def _with_children(pid: int, parents: dict[int, int]) -> set[int]:
-    found, fresh = {pid}, {pid}
+def _with_children(pids: list[int], parents: dict[int, int]) -> set[int]:
+    found, fresh = set(pids), set(pids)
     while fresh:
         fresh = {child for child, parent in parents.items() if parent in fresh} - found
         found |= fresh

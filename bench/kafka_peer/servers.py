@@ -33,6 +33,8 @@ HOST = "127.0.0.1"
 class Server(ABC):
     """A server that listens for Kafka clients on `bootstrap`."""
 
+    root = ROOT
+
     def __init__(self, label: str, durability: Durability, home: Path) -> None:
         self.label, self.durability, self.home = label, durability, home
         self.port = free_port()
@@ -54,9 +56,12 @@ class Server(ABC):
     def await_ready(self) -> None:
         """Returns when clients are served.  Raises BenchFailed if that takes too long."""
 
-    def store_pid(self) -> int | None:
-        """The process with the data, if it is another one."""
-        return None
+    def broker_pids(self) -> list[int]:
+        return [self.pid]
+
+    def store_pids(self) -> list[int]:
+        """The processes with the data, if they are other ones."""
+        return []
 
     def expect_alive(self) -> None:
         """Raises BenchFailed with the end of its log if its process has ended: clients would wait in vain."""
@@ -70,7 +75,7 @@ class Server(ABC):
                 stdin=subprocess.PIPE,
                 stdout=self._output(log),
                 stderr=log,
-                cwd=ROOT,
+                cwd=self.root,
                 env=environment(),
                 text=True,
                 start_new_session=True,  # Ctrl-C goes to the bench, which then stops its servers one by one
@@ -81,10 +86,9 @@ class Server(ABC):
 
     def kill(self) -> None:
         """Kills all processes at once."""
-        for pid in (self.pid, self.store_pid()):
-            if pid is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        for pid in (*self.broker_pids(), *self.store_pids()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._reap()
 
     def _reap(self) -> None:
@@ -105,7 +109,7 @@ class Server(ABC):
             except subprocess.TimeoutExpired:
                 self._process.kill()
         self._reap()
-        if (left := self.store_pid()) is not None:
+        for left in self.store_pids():
             os.kill(left, signal.SIGKILL)  # its data is deleted with the folder
 
     def last_words(self) -> str:
@@ -117,11 +121,19 @@ class Server(ABC):
 
 
 class Ours(Server):
-    """`redis-ledger serve` with its embedded Redis and default settings."""
+    """`redis-ledger serve` with default settings."""
+
+    def __init__(
+        self, label: str, durability: Durability, home: Path, root: Path = ROOT, redis_url: str | None = None
+    ) -> None:
+        """root: the source tree.  redis_url: None for the embedded Redis."""
+        super().__init__(label, durability, home)
+        self.root, self._redis_url = root, redis_url
 
     def command(self) -> list[str]:
         serve = [sys.executable, "-m", "redis_ledger.app.cli.main", "serve", "--data-dir", str(self.home / "data")]
         serve += ["--http", f"{HOST}:0", "--kafka", self.bootstrap, "--durability", self.durability]
+        serve += [] if self._redis_url is None else ["--redis", self._redis_url]
         return [*serve, "--log-level", "warning", "--exit-with-stdin"]
 
     def _output(self, log: IO[bytes]) -> int:
@@ -139,8 +151,9 @@ class Ours(Server):
         if f"kafka={self.bootstrap}" not in words:
             raise self._failed(f"does not listen for Kafka clients; its output: {' '.join(words)}")
 
-    def store_pid(self) -> int | None:
-        return running_pid(self.home / "data")
+    def store_pids(self) -> list[int]:
+        pid = running_pid(self.home / "data") if self._redis_url is None else None
+        return [] if pid is None else [pid]
 
 
 class Kafka(Server):

@@ -91,7 +91,7 @@ def librdkafka_ctp(client: Client, topic: str, pace: Pace) -> Metrics:
 ALL = (
     Transactions("txn_1_java", java_one, goal=2.5),
     Transactions("txn_1_librdkafka", librdkafka(1), goal=1.2),
-    Transactions("txn_16_librdkafka", librdkafka(16), goal=1.8, p99_goal=0.3),
+    Transactions("txn_16_librdkafka", librdkafka(16), goal=1.2, p99_goal=0.5),
     Transactions("ctp_librdkafka", librdkafka_ctp, goal=20, has_input=True),
     Transactions("ctp_java", java_ctp, goal=5, has_input=True),
 )
