@@ -315,7 +315,7 @@ def configured_durability(data_dir: Path) -> Durability:
 def configuration(data_dir: Path, socket: Path, durability: Durability) -> str:
     """The complete configuration of the server; a redis.conf of the machine has no effect."""
     return f"""\
-# Written by redis-ledger at every start; changes are lost.
+# Written by redis-ledger at every start; changes are lost.  Brokers start rewrites of the append-only file.
 port 0
 protected-mode yes
 unixsocket {_quoted(socket)}
@@ -330,8 +330,7 @@ save ""
 appendonly yes
 appendfsync {APPENDFSYNC[durability]}
 no-appendfsync-on-rewrite no
-auto-aof-rewrite-percentage 200
-auto-aof-rewrite-min-size 1gb
+auto-aof-rewrite-percentage 0
 rdbcompression no
 latency-tracking no
 aof-load-truncated yes

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from redis_ledger.app.embedded_redis.data_dir import remember_cluster
+from redis_ledger.app.embedded_redis.file_rewrite import FileRewrite
 from redis_ledger.app.embedded_redis.server import EmbeddedServer
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import Limits
@@ -107,6 +108,8 @@ async def attach(
     stack.push_async_callback(asyncio.to_thread, embedded.release)
     watcher = asyncio.create_task(embedded.watch(problem.report), name="embedded server watcher")
     stack.push_async_callback(_cancel, watcher)
+    rewriter = asyncio.create_task(FileRewrite(lambda: embedded.socket).run(), name="append-only file rewriter")
+    stack.push_async_callback(_cancel, rewriter)
     return embedded
 
 
