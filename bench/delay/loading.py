@@ -17,8 +17,8 @@ from bench.delay.dues import SEED, far, now_ms
 from bench.processes import BenchFailed, Server
 from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
-from redis_ledger.ledger.append_request import AppendRequest
-from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.append_request import Accepted, AppendRequest
+from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
 from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.store import Store

@@ -7,9 +7,11 @@ offset and a log entry.  No broker predicts offsets, so any number of brokers ca
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
+            10.. calls of coordinators, if a partition is registered by the call before this one
 ARGV        1 topic_id  2 ledger  3 now_ms  4 channel to publish to (leader epoch, next offset, stable offset)
             5.. the batches, ten each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
+            or the serial "?" and "KEYS:call:place:broker": where the reply to the registration is stored
             owner of the producer id ("" not compared)
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, reply ...} one reply for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
@@ -24,6 +26,18 @@ SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/deci
 --- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/producers"
+
+-- The serial of the transaction that a coordinator's call has registered the partition with; nil if it was refused, or if it
+-- is not the broker's newest call.
+local function registered_serial(text)
+  local key, call, place, broker = string.match(text, "^(%d+):(%d+):(%d+):(.*)$")
+  local stored = redis.call("HGET", KEYS[tonumber(key)], broker)
+  local number, replies = string.match(stored or "", "^(%d+) %d* %d+\n(.*)$")
+  if number ~= call then return nil end
+  local reply = cmsgpack.unpack(replies)[tonumber(place)]
+  return reply and reply[1] == OK and reply[2] or nil
+end
+
 local state, ledgers, data, ledger = KEYS[1], KEYS[2], KEYS[9], ARGV[2]
 local text = redis.call("HGET", ledgers, ledger)
 local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest", "bytes")
@@ -53,9 +67,14 @@ local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, ton
 for i = 1, count do
   local at, entry = 10 * i - 5, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
-  local serial, counted = ARGV[at + 7], pid ~= "-1" and sequence >= 0
+  local serial, verified, counted = ARGV[at + 7], ARGV[at + 8], pid ~= "-1" and sequence >= 0
   local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[at + 9]) or nil
-  if not refusal and serial ~= "" then refusal = refusal_by_fence(pid, ARGV[at + 6], serial, ARGV[at + 8]) end
+  if serial == "?" then serial, verified = registered_serial(verified), "1" end
+  if not serial then
+    refusal = refusal or { NOT_VERIFIED }
+  elseif not refusal and serial ~= "" then
+    refusal = refusal_by_fence(pid, ARGV[at + 6], serial, verified)
+  end
   if refusal then
     removed[#removed + 1] = "0-" .. whole(entry)
     answers[i] = refusal

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.registration import Registration
 from redis_ledger.records.batch import BatchHeader
 from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.script_status import Status
@@ -34,6 +35,21 @@ class Scheduling(NamedTuple):
     entries: int
     ledger_bytes: int
     ledger_created_ms: int
+
+
+class Accepted(NamedTuple):
+    """base_offset: -1 if no record was due now.  first_entry: of the scheduled entries, -1 if none."""
+
+    base_offset: int
+    leader_epoch: int
+    duplicate: bool
+    first_entry: int = -1
+
+
+def accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
+    """A repeated batch may be split differently than the first one: records that were scheduled may be due now."""
+    at = int(answer[1])
+    return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
 
 
 class AppendRequest(NamedTuple):
@@ -70,6 +86,7 @@ class AppendRequest(NamedTuple):
 class QueuedAppend(NamedTuple):
     """An append request in the partition's queue, and the transaction it belongs to.
 
+    txn        or the registration that was sent right before the batch
     verified   the coordinator has confirmed that the transaction is open and has this partition
     deadline   when the request is no longer sent again, s
     in_doubt   it was sent before and its reply was lost: only a script can tell whether it was written
@@ -77,7 +94,7 @@ class QueuedAppend(NamedTuple):
     """
 
     request: AppendRequest
-    txn: TxnId | None
+    txn: TxnId | Registration | None
     verified: bool
     future: Any  # asyncio.Future[Accepted]
     deadline: float
@@ -152,20 +169,28 @@ def payload_commands(items: Sequence[QueuedAppend], data: bytes, delay_data: byt
     return commands
 
 
-def append_arguments(items: Sequence[QueuedAppend]) -> list[Any]:
-    """ARGV of ledger/append from the batches on."""
+def append_arguments(items: Sequence[QueuedAppend], keys: int) -> tuple[list[Any], list[bytes]]:
+    """ARGV of ledger/append from the batches on, and further KEYS after so many."""
     args: list[Any] = []
+    further: list[bytes] = []
     for (payload, records, newest_ms, producer_id, epoch, sequence, owner, _), txn, verified, *_ in items:
         if txn is None:
             args += (
                 records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, 0, "", 0, owner
             )  # fmt: skip
+            continue
+        verification: tuple[Any, Any, Any]
+        if isinstance(txn, Registration):
+            if txn.calls not in further:
+                further.append(txn.calls)
+            verification = txn.arguments(keys + 1 + further.index(txn.calls))
         else:
-            args += (
-                records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, txn.coordinator,
-                txn.serial, 1 if verified else 0, OF_TRANSACTIONS,
-            )  # fmt: skip
-    return args
+            verification = (txn.coordinator, txn.serial, 1 if verified else 0)
+        args += (
+            records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, *verification,
+            OF_TRANSACTIONS,
+        )  # fmt: skip
+    return args, further
 
 
 def schedule_arguments(items: Sequence[QueuedAppend], delay_ledger: int) -> list[Any]:
@@ -175,6 +200,7 @@ def schedule_arguments(items: Sequence[QueuedAppend], delay_ledger: int) -> list
     for item in items:
         request, split, txn = item.request, item.request.split, item.txn
         assert split is not None
+        assert not isinstance(txn, Registration)
         now = split.now
         args += (
             request.records, request.producer_id, request.epoch, request.sequence,

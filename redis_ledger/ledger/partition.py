@@ -12,9 +12,9 @@ Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/000
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from redis_ledger.clock import Clock
@@ -25,9 +25,11 @@ from redis_ledger.ledger.answered_offsets import AnsweredEnd
 from redis_ledger.ledger.append_errors import AppendErrors, refusal
 from redis_ledger.ledger.append_request import (
     TIMESTAMP_MAX,
+    Accepted,
     AppendRequest,
     QueuedAppend,
     Scheduling,
+    accepted,
     all_accepted,
     append_arguments,
     length,
@@ -38,6 +40,7 @@ from redis_ledger.ledger.append_request import (
 from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.partition_offsets import PartitionOffsets
 from redis_ledger.ledger.reader import OffloadReading, PartitionReader
+from redis_ledger.ledger.registration import Registration
 from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
 from redis_ledger.ledger.tail_cache import Tail, Tails
 from redis_ledger.store.group_commit import GroupCommit
@@ -52,21 +55,6 @@ CREATE = Script.load("ledger/create")
 DELETE = Script.load("ledger/delete")
 
 GAPS = (Status.SEQUENCE_GAP, Status.UNKNOWN_PRODUCER)
-
-
-class Accepted(NamedTuple):
-    """base_offset: -1 if no record was due now.  first_entry: of the scheduled entries, -1 if none."""
-
-    base_offset: int
-    leader_epoch: int
-    duplicate: bool
-    first_entry: int = -1
-
-
-def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
-    """A repeated batch may be split differently than the first one: records that were scheduled may be due now."""
-    at = int(answer[1])
-    return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
 
 
 class Partition:
@@ -139,12 +127,18 @@ class Partition:
     # -- append ------------------------------------------------------------------------------------------------------
 
     def append(
-        self, request: AppendRequest, txn: TxnId | None = None, *, verified: bool = True, awaits_replicas: bool = True
+        self,
+        request: AppendRequest,
+        txn: TxnId | Registration | None = None,
+        *,
+        verified: bool = True,
+        awaits_replicas: bool = True,
     ) -> asyncio.Future[Accepted]:
         """Queues a batch.  Returns a future of its offset.
 
         Records that are due later are invisible until then; in a transaction they are scheduled when it commits.
-        verified: the coordinator has confirmed that the transaction is open and has this partition.
+        txn: a Registration only if no record is due later.  verified: the coordinator has confirmed that the
+        transaction is open and has this partition.
 
         Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, UnknownProducer, StaleEpoch, UnknownTopic,
         DuplicateSequence, InvalidProducerId, StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was
@@ -186,8 +180,10 @@ class Partition:
     def _append_calls(self, items: list[QueuedAppend]) -> list[Any]:
         data = self._data_key
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.request.payload) for item in items]
-        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *append_arguments(items)]
-        commands.append(ScriptCall(APPEND, (*self.keys.append_keys, data), args))
+        keys = (*self.keys.append_keys, data)
+        args, further = append_arguments(items, len(keys))
+        args = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *args]
+        commands.append(ScriptCall(APPEND, (*keys, *further), args))
         return commands
 
     def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
@@ -219,7 +215,7 @@ class Partition:
             leader_epoch, again, now_ms = int(reply[1]), list[QueuedAppend](), self._clock.now_ms()
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
-                    self._accept(item, _accepted(answer, leader_epoch), now_ms)
+                    self._accept(item, accepted(answer, leader_epoch), now_ms)
                 elif is_behind and answer[0] in GAPS:
                     again.append(item)
                 else:
@@ -251,7 +247,7 @@ class Partition:
                     first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
                 self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
             elif answer[0] == Status.DUPLICATE:
-                self._resolve(item, _accepted(answer, leader_epoch))
+                self._resolve(item, accepted(answer, leader_epoch))
             elif is_behind and answer[0] in GAPS:
                 again.append(item)
             else:
@@ -280,13 +276,13 @@ class Partition:
         if items:
             self._group.put_back(items, [item.request.size for item in items])
 
-    def _accept(self, item: QueuedAppend, accepted: Accepted, now_ms: int) -> None:
-        if not accepted.duplicate:
+    def _accept(self, item: QueuedAppend, outcome: Accepted, now_ms: int) -> None:
+        if not outcome.duplicate:
             request = item.request
             self._count(request.records, len(request.payload))
             newest_ms = min(request.max_timestamp_ms, TIMESTAMP_MAX)
-            self._remember(item, accepted.base_offset, request.payload, request.records, newest_ms, now_ms)
-        self._resolve(item, accepted)
+            self._remember(item, outcome.base_offset, request.payload, request.records, newest_ms, now_ms)
+        self._resolve(item, outcome)
 
     def _count(self, records: int, size: int) -> None:
         self.traffic.records_in += records
@@ -311,9 +307,9 @@ class Partition:
         )  # fmt: skip
         self.tail.add(entry, payload)
 
-    def _resolve(self, item: QueuedAppend, accepted: Accepted) -> None:
+    def _resolve(self, item: QueuedAppend, outcome: Accepted) -> None:
         if not item.future.done():
-            item.future.set_result(accepted)
+            item.future.set_result(outcome)
 
     def _fail(self, item: QueuedAppend, error: BaseException) -> None:
         if item.request.is_idempotent:

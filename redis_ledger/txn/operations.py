@@ -8,7 +8,7 @@ again until it is done.  Source: PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -57,10 +57,11 @@ class _Operation(NamedTuple):
     rest: str
     future: asyncio.Future[Reply]
     end: EndAtOnce | None = None
+    on_sent: Callable[[int, int], None] | None = None
 
 
 class Coordinator:
-    """Sends operations to one coordinator in batches."""
+    """Sends operations to one coordinator in batches.  is_one_server: whether one server has all keys."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Coordinator:
         self._ends = EndsAtOnce(store, number, config, clock, on_marker) if is_one_server else None
         self.keys = CoordinatorKeys(store.prefix, number)
         self._store, self._config, self._clock = store, config, clock
-        self._broker = broker
+        self.broker, self.is_one_server = broker, is_one_server
         self._calls = 0
         self.following = 0  # the next number to allocate, as of this broker's newest reply
         self.entry = 0  # the last entry of the transaction log, as of this broker's newest reply
@@ -113,11 +114,21 @@ class Coordinator:
                 return gone
 
     def submit(
-        self, name: OperationName, subject: str | int, rest: str = "", *, lazy: bool = False
+        self,
+        name: OperationName,
+        subject: str | int,
+        rest: str = "",
+        *,
+        lazy: bool = False,
+        on_sent: Callable[[int, int], None] | None = None,
     ) -> asyncio.Future[Reply]:
-        """Sends one operation of lua/txn/apply.lua with the next call."""
+        """Sends one operation of lua/txn/apply.lua with the next call.
+
+        on_sent: called with the number of the call and the place of the operation in it, from 1.  What is sent to the
+        same server after that is executed later.
+        """
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._group.add(_Operation(name, subject, rest, future), len(rest) + 16, lazy=lazy)
+        self._group.add(_Operation(name, subject, rest, future, on_sent=on_sent), len(rest) + 16, lazy=lazy)
         return future
 
     def submit_end(
@@ -136,7 +147,7 @@ class Coordinator:
         """The command that decides to abort these transactions; the sweep then ends them. It carries another broker
         name, so that it does not take part in the numbering of calls."""
         operations = [word for serial in serials for word in ("end", serial, "A")]
-        args: list[Arg] = [self._clock.now_ms(), f"{self._broker}!", 0, *self._limits, *operations]
+        args: list[Arg] = [self._clock.now_ms(), f"{self.broker}!", 0, *self._limits, *operations]
         return APPLY.eval(self._key_list, args)
 
     @property
@@ -150,7 +161,14 @@ class Coordinator:
     def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
         self._calls += 1
         metrics.coordinator_batch.observe(len(operations))
-        args: list[Any] = [self._clock.now_ms(), self._broker, self._calls, *self._limits]
+        called = self._call(operations)
+        for place, operation in enumerate(operations, 1):
+            if operation.on_sent is not None:
+                operation.on_sent(self._calls, place)
+        return called
+
+    def _call(self, operations: list[_Operation]) -> asyncio.Future[Any]:
+        args: list[Any] = [self._clock.now_ms(), self.broker, self._calls, *self._limits]
         ends = _ends_of(operations)
         if self._ends is None or not ends:
             for operation in operations:

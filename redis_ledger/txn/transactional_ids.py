@@ -10,6 +10,7 @@ Source: KIP-98, KIP-360, KIP-890; lua/include/transactional_ids.lua.
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -21,10 +22,12 @@ from redis_ledger.errors import (
     LedgerError,
     ProducerFenced,
     StaleEpoch,
+    StoreUnavailable,
     TooManyTransactions,
     UnknownTransactionalId,
 )
 from redis_ledger.ids import NO_PRODUCER, TxnId
+from redis_ledger.ledger.registration import Registration
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
@@ -38,7 +41,7 @@ from redis_ledger.txn.coordinator import (
     split_participants,
 )
 from redis_ledger.txn.end_at_once import EndAtOnce
-from redis_ledger.txn.operations import Coordinator, OperationName
+from redis_ledger.txn.operations import Coordinator, OperationName, Reply
 
 COORDINATORS_PER_PRIMARY = 4
 NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
@@ -102,6 +105,42 @@ class TransactionalIds:
         """Registers participants with the open transaction; begins one if there is none.
         Raises ProducerFenced, UnknownTransactionalId, TooManyTransactions."""
         return await self._named("add_by_id", transactional_id, producer_id, epoch, participants)
+
+    @property
+    def is_one_server(self) -> bool:
+        return self._coordinators.of(TxnId(0, 0)).is_one_server
+
+    async def add_ahead(
+        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant
+    ) -> Registration:
+        """As `add`, and returns when the request has been sent: an append that is sent now is executed after it.
+        Only where one server has all keys.  Raises UnknownTransactionalId, StoreUnavailable; the transaction has the
+        other errors."""
+        coordinator = self.coordinator(transactional_id)
+        number = self._number(coordinator, transactional_id, producer_id, epoch)
+        loop = asyncio.get_running_loop()
+        sent: asyncio.Future[tuple[int, int]] = loop.create_future()
+        txn: asyncio.Future[TxnId] = loop.create_future()
+
+        def on_sent(call: int, place: int) -> None:
+            if not sent.done():
+                sent.set_result((call, place))
+
+        def on_reply(done: asyncio.Future[Reply]) -> None:
+            try:
+                txn.set_result(_added(coordinator, transactional_id, done.result()))
+            except Exception as error:  # noqa: BLE001 - it is the answer of the append
+                txn.set_exception(error)
+                txn.exception()  # the append may fail for another reason, and then it is not awaited
+            if not sent.done():  # it could not be sent
+                sent.set_exception(txn.exception() or StoreUnavailable())
+
+        rest = f"{number} {epoch} {participant.text}"
+        coordinator.submit("add_by_id", encode_name(transactional_id), rest, on_sent=on_sent).add_done_callback(
+            on_reply
+        )
+        call, place = await sent
+        return Registration(coordinator.number, coordinator.keys.calls, coordinator.broker, call, place, txn)
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
@@ -184,16 +223,17 @@ class TransactionalIds:
     ) -> TxnId:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
-        found = set[int]()
+        found = set[TxnId]()
         for some in split_participants(participants):
             rest = f"{number} {epoch} {encode_participants(some)}"
-            status, fields, _ = await coordinator.submit(name, encode_name(transactional_id), rest)
-            if status != Status.OK:
-                raise _refusal(transactional_id, status, fields)
-            found.add(int(fields[0]))
+            found.add(
+                _added(
+                    coordinator, transactional_id, await coordinator.submit(name, encode_name(transactional_id), rest)
+                )
+            )
         if len(found) > 1:
             raise InvalidTxnStatus(f"{transactional_id!r} has ended its transaction while partitions were added to it.")
-        return TxnId(coordinator.number, found.pop())
+        return found.pop()
 
     async def _identified(
         self,
@@ -213,6 +253,12 @@ class TransactionalIds:
             serial, *decided = open_end
             decision = Decision.decode(TxnId(coordinator.number, int(serial)), decided, watermark)
         return ProducerIdentity(producer_id, int(epoch), decision)
+
+
+def _added(coordinator: Coordinator, transactional_id: str, reply: Reply) -> TxnId:
+    if reply.status != Status.OK:
+        raise _refusal(transactional_id, reply.status, reply.fields)
+    return TxnId(coordinator.number, int(reply.fields[0]))
 
 
 def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> LedgerError:

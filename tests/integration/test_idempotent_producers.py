@@ -22,8 +22,8 @@ from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
 )
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.ledger.append_request import AppendRequest
-from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.append_request import Accepted, AppendRequest
+from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from tests.support.broker import eventually, one, values_of
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced

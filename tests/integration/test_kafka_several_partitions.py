@@ -16,7 +16,7 @@ import pytest
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.ledger.partition import Accepted
+from redis_ledger.ledger.append_request import Accepted
 from tests.support import several_partitions
 from tests.support.broker import eventually, one, records
 from tests.support.crashing_store import Trouble

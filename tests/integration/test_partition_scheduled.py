@@ -16,8 +16,8 @@ from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import UnknownScheduled
 from redis_ledger.ids import ScheduledId, TxnId
-from redis_ledger.ledger.append_request import AppendRequest
-from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.append_request import Accepted, AppendRequest
+from redis_ledger.ledger.partition import Partition
 from redis_ledger.records import filter
 from redis_ledger.records.budget import Limits
 from redis_ledger.records.build import Headers, encode

@@ -16,7 +16,7 @@ from redis_ledger.errors import (
     StoreUnavailable,
     Unavailable,
 )
-from redis_ledger.ledger.partition import Accepted
+from redis_ledger.ledger.append_request import Accepted
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import eventually, live_transactions, two, values_of
 from tests.support.kafka_batches import batch

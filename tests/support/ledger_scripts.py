@@ -105,7 +105,8 @@ class Ledger(Node):
     def accept_call(self, data: bytes, *batches: dict[str, Any]) -> tuple[Script, Sequence[bytes], Sequence[Any]]:
         k = self.keys
         first = batches[0] if batches else {}
-        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data)
+        keys = [k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data]
+        keys += first.get("further", ())
         args: list[Any] = [first.get("topic_id", TOPIC_ID), first.get("ledger", self.ledger), self.now, k.wake]
         for batch in batches or ({},):
             args += self._batch(**batch)
@@ -122,12 +123,15 @@ class Ledger(Node):
         epoch: int = 0,
         sequence: int = -1,
         txn: tuple[Any, Any] | None = None,
-        verified: bool = True,
+        verified: bool | str = True,
         owner: str = "",
+        further: Sequence[bytes] = (),
     ) -> Sequence[Any]:
+        """verified: or where the reply to the registration is stored, in a key of `further`."""
+        known = verified if isinstance(verified, str) else int(verified)
         if txn is not None and pid == -1:
             pid = TxnId(int(txn[0]), int(txn[1])).producer_id
-        return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), int(verified), owner)
+        return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), known, owner)
 
     def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
         """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs, groups (named as Kafka groups)."""

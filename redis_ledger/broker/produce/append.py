@@ -1,6 +1,7 @@
 """Appends the record batches of Kafka producers.
 
     check ─▶ split by due time ─▶ transaction of (producer id, epoch)? ─▶ append ─▶ future of its offset
+                                      unknown: register, and append right behind (decision 0039)
                                       └────── verify and append again ◀── refused: the cached transaction is old
 
 `append_batch` returns as soon as the batch is in the partition's queue, so that a client's requests keep their order
@@ -27,8 +28,9 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.ledger.append_errors import GAPS, NotVerified, OtherOpen
-from redis_ledger.ledger.append_request import AppendRequest
-from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.append_request import Accepted, AppendRequest
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.registration import Registration
 from redis_ledger.txn.coordinator import Participant
 
 REFUSED = (NotVerified, OtherOpen, TransactionEnded)
@@ -89,6 +91,10 @@ class _TransactionalAppend(NamedTuple):
         """Fails with an error that did not come from the partition."""
         self.fail(self.partition.refused(self.request, error))
 
+    def fail_with(self, error: BaseException) -> None:
+        """Fails with the error of the transaction, as if nothing had been appended."""
+        self.refuse(error) if isinstance(error, Unavailable) else self.fail(error)
+
 
 class AppendService:
     def __init__(
@@ -124,7 +130,7 @@ class AppendService:
             self._wait(append)
             return append.outcome
         try:
-            txn = await self._transaction(append)
+            txn = await self._transaction_ahead(append)
         except Unavailable as error:
             raise partition.refused(request, error) from None
         self._append(append, txn)
@@ -138,6 +144,7 @@ class AppendService:
             raise partition.refused(request, error) from None
 
     async def _transaction(self, append: _TransactionalAppend) -> TxnId:
+        """The producer's open transaction, which has this partition."""
         request, source, participant = append.request, append.source, append.participant
         assert source.transactional_id is not None
         producer = (source.transactional_id, request.producer_id, request.epoch)
@@ -148,19 +155,32 @@ class AppendService:
             return await self._producers.add(*producer, [participant], principal=source.principal)
         return await self._producers.verify(*producer, [participant])
 
-    def _append(self, append: _TransactionalAppend, txn: TxnId) -> None:
+    async def _transaction_ahead(self, append: _TransactionalAppend) -> TxnId | Registration:
+        """As _transaction.  The registration of the partition may still be under way, if the batch can follow it."""
+        request, source, participant = append.request, append.source, append.participant
+        assert source.transactional_id is not None
+        if request.split is None and source.adds_partitions and self._producers.adds_ahead:
+            producer = (source.transactional_id, request.producer_id, request.epoch)
+            if self._producers.cached_transaction(*producer, participant) is None:
+                return await self._producers.add_ahead(*producer, participant, principal=source.principal)
+        return await self._transaction(append)
+
+    def _append(self, append: _TransactionalAppend, txn: TxnId | Registration) -> None:
         appended = append.partition.append(append.request, txn, awaits_replicas=append.source.awaits_replicas)
         appended.add_done_callback(partial(self._settle, append, txn))
 
-    def _settle(self, append: _TransactionalAppend, txn: TxnId, done: asyncio.Future[Accepted]) -> None:
+    def _settle(self, append: _TransactionalAppend, txn: TxnId | Registration, done: asyncio.Future[Accepted]) -> None:
         error = done.exception()
         if error is None:
             append.outcome.set_result(done.result())
+        elif isinstance(txn, Registration) and (refusal := txn.error()) is not None:
+            append.fail_with(refusal)
         elif isinstance(error, (*REFUSED, *GAPS)) and append.queue in self._queues:
             self._wait(append)
         elif isinstance(error, REFUSED):
             self._queues.open(append.queue)
-            retry = self._loop.create_task(self._retry(append, txn, error))
+            known = txn.known() if isinstance(txn, Registration) else txn
+            retry = self._loop.create_task(self._retry(append, known, error))
             self._retries.add(retry)
             retry.add_done_callback(self._retries.discard)
         else:
@@ -170,20 +190,20 @@ class AppendService:
         if not self._queues.wait(append.queue, append.order, append.request.size, append):
             append.refuse(Unavailable("Too many batches wait for others of their producers; send again."))
 
-    async def _retry(self, append: _TransactionalAppend, txn: TxnId, error: BaseException) -> None:
+    async def _retry(self, append: _TransactionalAppend, txn: TxnId | None, error: BaseException) -> None:
         """Settles a refused batch.  The batches that waited for it are appended then, or fail with its error."""
         try:
-            accepted, txn = await self._append_again(append, txn, error)
+            accepted, now = await self._append_again(append, txn, error)
         except Exception as failure:  # noqa: BLE001 - every batch needs an answer, whatever the error is
             for each in (append, *self._queues.close(append.queue)):
                 each.refuse(failure)
             return
         append.outcome.set_result(accepted)
         for each in self._queues.close(append.queue):
-            self._append(each, txn)
+            self._append(each, now)
 
     async def _append_again(
-        self, append: _TransactionalAppend, txn: TxnId, error: BaseException
+        self, append: _TransactionalAppend, txn: TxnId | None, error: BaseException
     ) -> tuple[Accepted, TxnId]:
         """The offset of the batch, and its transaction.  A refusal means that the cached transaction is old, or that
         the end of an earlier one has not reached the partition yet."""

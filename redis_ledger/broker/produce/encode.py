@@ -16,9 +16,9 @@ from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.append_request import AppendRequest
+from redis_ledger.ledger.append_request import Accepted, AppendRequest
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import SEQUENCES
 from redis_ledger.records.build import encode

@@ -34,9 +34,8 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.append_request import AppendRequest, append_request
+from redis_ledger.ledger.append_request import Accepted, AppendRequest, append_request
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
-from redis_ledger.ledger.partition import Accepted
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.ledger.reader import ALL_RECORDS
 from redis_ledger.ledger.topic_entry import TopicEntry

@@ -13,7 +13,7 @@ from redis_ledger.broker.types import Appended, ScheduledRef
 from redis_ledger.config import Config
 from redis_ledger.errors import RequestTooLarge
 from redis_ledger.ids import ScheduledId
-from redis_ledger.ledger.partition import Accepted
+from redis_ledger.ledger.append_request import Accepted
 from redis_ledger.records.batch import COMPRESSIONS
 from redis_ledger.records.build import NewRecord, encode
 from redis_ledger.records.read import decode

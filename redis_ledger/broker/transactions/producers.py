@@ -22,6 +22,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound
 from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.registration import Registration
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.states import TxnState
@@ -95,6 +96,27 @@ class Producers:
         txn = await self.identities.add(transactional_id, producer_id, epoch, participants)
         self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
         return txn
+
+    @property
+    def adds_ahead(self) -> bool:
+        """Whether a batch may be sent behind the registration of its partition, before that is answered."""
+        return self.identities.is_one_server
+
+    async def add_ahead(
+        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant, *, principal: str
+    ) -> Registration:
+        """As `add`, without waiting for the answer.  Raises TransactionQuotaExceeded, and as
+        TransactionalIds.add_ahead does."""
+        await self._quotas.may_open(principal, transactional_id)
+        asked = self._loop.time()
+        registration = await self.identities.add_ahead(transactional_id, producer_id, epoch, participant)
+
+        def remember(_: object) -> None:
+            if (txn := registration.known()) is not None:
+                self._remember(transactional_id, producer_id, epoch, txn, [participant], asked)
+
+        registration.txn.add_done_callback(remember)
+        return registration
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]

@@ -1,0 +1,180 @@
+"""A batch that is sent right behind the registration of its partition (docs/decisions/0039)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.produce.append import BatchSource
+from redis_ledger.errors import ProducerFenced, StoreUnavailable
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.append_request import Accepted
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.records.build import encode
+from redis_ledger.txn.operations import Coordinator
+from tests.support.broker import eventually, one, two, values_of, visible
+from tests.support.proxy import Proxy, proxy
+
+BY_ID = "etl"
+FROM_PRODUCE = BatchSource(BY_ID, adds_partitions=True)
+
+
+class Producer:
+    """A Kafka producer of transaction.version 2: its batches add their partitions."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker, self.sequences = broker, dict[int, int]()
+        self.pid = self.epoch = 0
+
+    async def init(self) -> None:
+        self.pid, self.epoch = await self.broker.producers.init(BY_ID, 60_000)
+        self.sequences.clear()
+
+    async def send(self, value: str, number: int = 0) -> asyncio.Future[Accepted]:
+        sequence = self.sequences.get(number, 0)
+        self.sequences[number] = sequence + 1
+        rows = [(None, value.encode(), (), 1_700_000_000_000)]
+        data = encode(rows, producer_id=self.pid, epoch=self.epoch, sequence=sequence, transactional=True)
+        where = await self.broker.catalog.partition("t", number)
+        return await self.broker.appends.append_batch(where, data, FROM_PRODUCE, 1 << 20)
+
+    async def end(self, *, commit: bool = True) -> None:
+        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, True)
+        self.sequences.clear()
+
+
+@contextlib.asynccontextmanager
+async def behind_a_proxy(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Producer, Proxy]]:
+    """A broker without background work, and a producer on it."""
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
+        await broker.maintenance.close()
+        await broker.topics.create("t", 2)
+        producer = Producer(broker)
+        await producer.init()
+        yield producer, relay
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Registrations that were answered, and appends that were sent."""
+    seen: list[str] = []
+    settle, send = Coordinator._settle, Partition._send
+
+    def settled(self: Coordinator, operations: Any, done: Any) -> None:
+        seen.extend("registered" for each in operations if each.name == "add_by_id")
+        settle(self, operations, done)
+
+    def sent(self: Partition, items: Any) -> Any:
+        seen.append("appended")
+        return send(self, items)
+
+    monkeypatch.setattr(Coordinator, "_settle", settled)
+    monkeypatch.setattr(Partition, "_send", sent)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("in_one_call", "expected"), [(True, ["appended", "registered"]), (False, ["registered", "appended"])]
+)
+async def test_the_first_batch_does_not_wait_for_its_registration(redis, prefix, steps, in_one_call, expected):
+    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (producer, _):
+        for value in ("a", "b"):
+            steps.clear()
+            await (await producer.send(value))
+            assert steps == expected
+            await (await producer.send(f"{value}2"))
+            assert steps == [*expected, "appended"]
+            await producer.end()
+        assert await visible(producer.broker, "t") == {0: ["a", "a2", "b", "b2"]}
+
+
+@pytest.mark.usefixtures("both_ways")
+async def test_batches_in_flight_keep_their_order(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 2)
+        producer = Producer(broker)
+        await producer.init()
+        for _ in range(5):
+            sent = [await producer.send(str(n), n % 2) for n in range(10)]
+            await asyncio.gather(*sent)
+            await producer.end()
+        expected = {number: [str(n) for _ in range(5) for n in range(number, 10, 2)] for number in (0, 1)}
+        assert await visible(broker, "t") == expected
+
+
+@pytest.mark.usefixtures("both_ways")
+async def test_a_batch_of_a_fenced_producer_is_not_written(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second):
+        await first.topics.create("t", 2)
+        old, new = Producer(first), Producer(second)
+        await old.init()
+        await new.init()
+        with pytest.raises(ProducerFenced):
+            await (await old.send("from the fenced one"))
+        await (await new.send("x"))
+        await new.end()
+        assert await visible(first, "t") == {0: ["x"]}
+
+
+@pytest.mark.parametrize("lost", range(1, 4))
+async def test_a_lost_reply_neither_loses_nor_doubles_the_batch(redis, prefix, lost):
+    """Of the registration, the append or both."""
+    async with behind_a_proxy(redis, prefix) as (producer, relay):
+        await (await producer.send("a"))
+        await producer.end()
+        relay.cuts = lost
+        await (await producer.send("b"))
+        relay.cuts = 0
+        await producer.end()
+        assert await values_of(producer.broker, "t", isolation="read_uncommitted") == [
+            "a", "[marker]", "b", "[marker]",
+        ]  # fmt: skip
+
+
+async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix):
+    async with behind_a_proxy(redis, prefix, redis_retry_ms=200, redis_timeout_ms=400) as (producer, relay):
+        await relay.refuse()
+        with pytest.raises(StoreUnavailable):
+            await (await producer.send("a"))
+        await relay.accept_again()
+
+        async def sends() -> bool:
+            producer.sequences.clear()
+            with contextlib.suppress(StoreUnavailable):
+                return (await (await producer.send("b"))).base_offset == 0
+            return False
+
+        assert await eventually(sends, True)
+        await producer.end()
+        assert await visible(producer.broker, "t") == {0: ["b"]}
+
+
+async def test_a_batch_that_its_registration_overtakes_is_appended_again(redis, prefix, monkeypatch):
+    """Another call of the coordinator came between, so its script cannot tell; the broker knows by then."""
+    async with behind_a_proxy(redis, prefix) as (producer, _):
+        send, sent = Partition._send, list[str]()
+
+        def refused_once(self: Partition, items: Any) -> Any:
+            if not sent:
+                items = [item._replace(txn=_of_an_older_call(item.txn)) for item in items]
+            sent.append("appended")
+            return send(self, items)
+
+        monkeypatch.setattr(Partition, "_send", refused_once)
+        await (await producer.send("a"))
+        await producer.end()
+        assert len(sent) == 2
+        assert await visible(producer.broker, "t") == {0: ["a"]}
+
+
+def _of_an_older_call(registration: Any) -> Any:
+    pending: asyncio.Future[TxnId] = asyncio.get_running_loop().create_future()
+    return type(registration)(
+        registration.coordinator, registration.calls, registration.broker, registration.call - 1, registration.place,
+        pending,
+    )  # fmt: skip
