@@ -3,14 +3,17 @@
     .venv/bin/python -m bench.paired before=/tmp/before after=. again=/tmp/before
 
 Each tree gets a broker of its own with an embedded Redis.  All run at once, and the same load goes to one after the
-other for SLICE_S, in turns, so that other work on the machine affects all of them.  A figure is the median of the
-ratios to the first tree within a turn.  Name the first tree twice: the ratio of the second copy is the noise.
+other for SLICE_S, in turns, so that other work on the machine affects all of them.  A ratio is the median of the
+ratios to the first tree within a turn: of the CPU of broker and Redis, and of the time.  Name the first tree twice: the
+ratios of the second copy are the noise.
 
     produce_1rec  produce_100b  produce_1k    batches of 1 record of 100 bytes, 140 of 100 bytes, 63 of 1 KiB;
                                               4 connections with 5 requests in flight each
     fetch_64k  fetch_1m                       1 and 16 batches of 64 KiB at offsets spread over the topic; 4 connections
     follow_1rec                               a record, and the answer to the reader that waits for it, one by one
     scan_1m                                   one reader from the start to the end, 16 batches of 64 KiB at a time
+    txn_1_v2  txn_16_v2                       one-record transactions as Java (transaction.version 2), 1 or 16 producers
+    txn_1_v1  txn_16_v1                       the same as librdkafka (AddPartitionsToTxn)
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import uvloop
 
 from bench import load
 from bench.delay import kafka
+from bench.kafka_transactions import Protocol, transacted
 from bench.processes import BenchFailed, Cpu, RunningBroker, broker
 from bench.topics import batch
 
@@ -42,11 +46,12 @@ READY_S_MAX = 180.0  # on a machine that does other work
 
 
 class Slice(NamedTuple):
-    """CPU in µs for each request."""
+    """CPU in µs for each request; elapsed_us: the time of the slice by the number of its requests."""
 
     requests: int
     broker_us: float
     redis_us: float
+    elapsed_us: float
 
 
 Load = Callable[[RunningBroker, float], Awaitable[int]]  # returns the number of requests
@@ -92,6 +97,10 @@ async def _scan(batches: int, served: RunningBroker, seconds: float) -> int:
         return await kafka.fetch_until(reader, frames, batches << 15, time.perf_counter() + seconds)
 
 
+async def _transact(producers: int, protocol: Protocol, served: RunningBroker, seconds: float) -> int:
+    return await transacted(served, "produced", producers, protocol, seconds)
+
+
 LOADS: dict[str, Load] = {
     "produce_1rec": partial(_produce, batch(1, 100)),
     "produce_100b": partial(_produce, batch(140, 100)),
@@ -100,6 +109,10 @@ LOADS: dict[str, Load] = {
     "fetch_1m": partial(_fetch, 16),
     "follow_1rec": partial(_follow, batch(1, 100)),
     "scan_1m": partial(_scan, 16),
+    "txn_1_v2": partial(_transact, 1, "by_produce"),
+    "txn_16_v2": partial(_transact, 16, "by_produce"),
+    "txn_1_v1": partial(_transact, 1, "by_request"),
+    "txn_16_v1": partial(_transact, 16, "by_request"),
 }
 
 
@@ -119,10 +132,11 @@ async def _empty(served: RunningBroker, *, is_first: bool) -> None:
 
 
 async def _slice(run: Load, served: RunningBroker, seconds: float) -> Slice:
-    cpu = Cpu(served.broker_pid, served.redis_pid)
+    cpu, began_s = Cpu(served.broker_pid, served.redis_pid), time.perf_counter()
     requests = await run(served, seconds)
-    used = cpu.used()
-    return Slice(requests, used["broker_cpu_s"] / requests * 1e6, used["redis_cpu_s"] / requests * 1e6)
+    elapsed_s, used = time.perf_counter() - began_s, cpu.used()
+    each = 1e6 / requests
+    return Slice(requests, used["broker_cpu_s"] * each, used["redis_cpu_s"] * each, elapsed_s * each)
 
 
 async def measure(
@@ -151,21 +165,23 @@ async def measure(
     return found
 
 
-def ratio(slices: Sequence[Slice], first: Sequence[Slice]) -> float:
-    """The median of the ratios of the broker's CPU, each within a turn."""
-    return statistics.median(mine.broker_us / base.broker_us for mine, base in zip(slices, first, strict=True))
+def ratio(slices: Sequence[Slice], first: Sequence[Slice], field: int) -> float:
+    """The median of the ratios of a figure, each within a turn."""
+    return statistics.median(mine[field] / base[field] for mine, base in zip(slices, first, strict=True))
 
 
 def table(found: dict[str, dict[str, list[Slice]]]) -> str:
-    lines = ["| load | tree | broker µs | ratio | Redis µs | requests |", "|---|---|--:|--:|--:|--:|"]
+    lines = [
+        "| load | tree | broker µs | ratio | Redis µs | ratio | elapsed µs | ratio | requests |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
     for one, slices in found.items():
         first = next(iter(slices.values()))
         for name, mine in slices.items():
-            broker_us, redis_us = (statistics.median(each[field] for each in mine) for field in (1, 2))
-            requests = sum(each.requests for each in mine)
-            lines.append(
-                f"| {one} | {name} | {broker_us:.1f} | {ratio(mine, first):.3f} | {redis_us:.1f} | {requests} |"
-            )
+            cells = [one, name]
+            for field in (1, 2, 3):
+                cells += [f"{statistics.median(each[field] for each in mine):.1f}", f"{ratio(mine, first, field):.3f}"]
+            lines.append(f"| {' | '.join(cells)} | {sum(each.requests for each in mine)} |")
     return "\n".join(lines)
 
 
