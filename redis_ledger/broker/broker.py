@@ -143,8 +143,9 @@ class Broker:
             self.coordinators, participants, registry, together, self.catalog, self.quotas, config, clock
         )
         self.producers = Producers(
-            self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config
-        )
+            self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config,
+            lambda: len(self.live_brokers.live) == 1,
+        )  # fmt: skip
         batches = ClientBatches(self.delayed, self.decoding, config)
         self.appends = AppendService(batches, self.producers, self.transactions)
         self.partition_fetch = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)

@@ -111,11 +111,13 @@ class TransactionalIds:
         return self._coordinators.of(TxnId(0, 0)).is_one_server
 
     async def add_ahead(
-        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant
+        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> Registration:
         """As `add`, and returns when the request has been sent: an append that is sent now is executed after it.
-        Only where one server has all keys.  Raises UnknownTransactionalId, StoreUnavailable; the transaction has the
-        other errors."""
+
+        Only where one server has all keys, and for REGISTERED_AT_ONCE participants at most.  Raises
+        UnknownTransactionalId, StoreUnavailable; the transaction has the other errors.
+        """
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         loop = asyncio.get_running_loop()
@@ -135,7 +137,7 @@ class TransactionalIds:
             if not sent.done():  # it could not be sent
                 sent.set_exception(txn.exception() or StoreUnavailable())
 
-        rest = f"{number} {epoch} {participant.text}"
+        rest = f"{number} {epoch} {encode_participants(participants)}"
         coordinator.submit("add_by_id", encode_name(transactional_id), rest, on_sent=on_sent).add_done_callback(
             on_reply
         )

@@ -11,29 +11,35 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.produce.append import BatchSource
-from redis_ledger.errors import ProducerFenced, StoreUnavailable
+from redis_ledger.errors import InvalidTxnStatus, ProducerFenced, StoreUnavailable, Unavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import Accepted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
+from redis_ledger.txn.coordinator import Participant
 from redis_ledger.txn.operations import Coordinator
 from tests.support.broker import eventually, one, two, values_of, visible
 from tests.support.proxy import Proxy, proxy
 
 BY_ID = "etl"
-FROM_PRODUCE = BatchSource(BY_ID, adds_partitions=True)
 
 
 class Producer:
-    """A Kafka producer of transaction.version 2: its batches add their partitions."""
+    """A Kafka producer.  asks: adds partitions by AddPartitionsToTxn; else by its batches (transaction.version 2)."""
 
-    def __init__(self, broker: Broker) -> None:
-        self.broker, self.sequences = broker, dict[int, int]()
+    def __init__(self, broker: Broker, *, asks: bool = False) -> None:
+        self.broker, self.asks, self.sequences = broker, asks, dict[int, int]()
+        self.source = BatchSource(BY_ID, adds_partitions=not asks)
         self.pid = self.epoch = 0
 
     async def init(self) -> None:
         self.pid, self.epoch = await self.broker.producers.init(BY_ID, 60_000)
         self.sequences.clear()
+
+    async def add(self, number: int = 0) -> None:
+        where = await self.broker.catalog.partition("t", number)
+        participants = [Participant("t", where.topic_id, number)]
+        await self.broker.producers.add_early(BY_ID, self.pid, self.epoch, participants, principal="")
 
     async def send(self, value: str, number: int = 0) -> asyncio.Future[Accepted]:
         sequence = self.sequences.get(number, 0)
@@ -41,11 +47,13 @@ class Producer:
         rows = [(None, value.encode(), (), 1_700_000_000_000)]
         data = encode(rows, producer_id=self.pid, epoch=self.epoch, sequence=sequence, transactional=True)
         where = await self.broker.catalog.partition("t", number)
-        return await self.broker.appends.append_batch(where, data, FROM_PRODUCE, 1 << 20)
+        return await self.broker.appends.append_batch(where, data, self.source, 1 << 20)
 
     async def end(self, *, commit: bool = True) -> None:
-        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, True)
-        self.sequences.clear()
+        bump = not self.asks
+        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, bump)
+        if bump:
+            self.sequences.clear()
 
 
 @contextlib.asynccontextmanager
@@ -134,6 +142,110 @@ async def test_a_lost_reply_neither_loses_nor_doubles_the_batch(redis, prefix, l
         assert await values_of(producer.broker, "t", isolation="read_uncommitted") == [
             "a", "[marker]", "b", "[marker]",
         ]  # fmt: skip
+
+
+async def sent(producer: Producer, value: str) -> None:
+    await (await producer.send(value))
+
+
+# -- partitions that are added by a request of their own ---------------------------------------------------------------
+
+
+async def test_the_response_to_add_partitions_does_not_wait_for_redis(redis, prefix, steps):
+    async with behind_a_proxy(redis, prefix) as (producer, _):
+        producer.asks, producer.source = True, BatchSource(BY_ID, adds_partitions=False)
+        for value in ("a", "b"):
+            steps.clear()
+            await producer.add()
+            sent = await producer.send(value)
+            assert steps == []
+            await sent
+            assert steps == ["appended", "registered"]
+            await producer.end()
+        assert await visible(producer.broker, "t") == {0: ["a", "b"]}
+
+
+@pytest.mark.parametrize("why", ["a cluster", "another broker", "an identity of another broker", "a failed end"])
+async def test_the_response_waits_where_a_refusal_could_come_or_another_broker_could_look(
+    redis_url, prefix, steps, why
+):
+    settings = {"one_call_transactions": why != "a cluster"}
+    async with contextlib.AsyncExitStack() as stack:
+        broker = await stack.enter_async_context(one(redis_url, prefix, **settings))
+        await broker.topics.create("t", 2)
+        producer = Producer(broker, asks=True)
+        if why == "an identity of another broker":
+            async with one(redis_url, prefix) as other:
+                producer.pid, producer.epoch = await other.producers.init(BY_ID, 60_000)
+        else:
+            await producer.init()
+        if why == "another broker":
+            await stack.enter_async_context(one(redis_url, prefix))
+            await broker.maintenance.heartbeat()
+        if why == "a failed end":
+            with pytest.raises(InvalidTxnStatus):
+                await producer.end()
+        await broker.maintenance.heartbeat()
+        steps.clear()
+        await producer.add()
+        assert steps == ["registered"]
+        await (await producer.send("x"))
+        await producer.end()
+        assert await visible(broker, "t") == {0: ["x"]}
+
+
+@pytest.mark.parametrize("at", ["the batch", "the end"])
+async def test_the_refusal_is_the_answer_of_the_next_request(redis_url, prefix, at):
+    """The producer was fenced by its successor, which registered with this broker's Redis behind its back."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 2)
+        old = Producer(broker, asks=True)
+        await old.init()
+        await broker.transactional_ids.init(BY_ID, 60_000, -1, -1)
+        await old.add()
+        with pytest.raises(ProducerFenced):
+            await (old.end() if at == "the end" else sent(old, "from the fenced one"))
+        with pytest.raises(ProducerFenced):
+            await old.add()
+        assert await visible(broker, "t") == {}
+
+
+async def test_a_registration_that_redis_did_not_execute_is_sent_again(redis, prefix):
+    async with behind_a_proxy(redis, prefix, redis_retry_ms=100, redis_timeout_ms=200) as (producer, relay):
+        producer.asks, producer.source = True, BatchSource(BY_ID, adds_partitions=False)
+        relay.hold()
+        await producer.add()
+        (early,) = producer.broker.producers._early.of(producer.pid)
+        await relay.refuse()
+        relay.release()
+        await asyncio.wait([early.registration.txn])
+        assert isinstance(early.registration.error(), Unavailable)
+        await relay.accept_again()
+
+        async def sends() -> bool:
+            producer.sequences.clear()
+            with contextlib.suppress(StoreUnavailable):
+                return (await (await producer.send("a"))).base_offset == 0
+            return False
+
+        assert await eventually(sends, True)
+        await producer.end()
+        assert await visible(producer.broker, "t") == {0: ["a"]}
+
+
+async def test_an_end_without_a_batch_waits_for_the_registration(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 2)
+        producer = Producer(broker, asks=True)
+        await producer.init()
+        for commit in (True, False):
+            await producer.add(0)
+            await producer.add(1)
+            await producer.end(commit=commit)
+        assert await values_of(broker, "t", isolation="read_uncommitted") == []
+
+
+# -- Redis is away -----------------------------------------------------------------------------------------------------
 
 
 async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix):

@@ -80,6 +80,12 @@ class _TransactionalAppend(NamedTuple):
         return _QueueKey(partition.topic_id, partition.number, request.producer_id, request.epoch, name)
 
     @property
+    def producer(self) -> tuple[str, int, int]:
+        """Transactional id, producer id and epoch."""
+        assert self.source.transactional_id is not None
+        return self.source.transactional_id, self.request.producer_id, self.request.epoch
+
+    @property
     def participant(self) -> Participant:
         return Participant(self.partition.topic, self.partition.topic_id, self.partition.number)
 
@@ -145,24 +151,26 @@ class AppendService:
 
     async def _transaction(self, append: _TransactionalAppend) -> TxnId:
         """The producer's open transaction, which has this partition."""
-        request, source, participant = append.request, append.source, append.participant
-        assert source.transactional_id is not None
-        producer = (source.transactional_id, request.producer_id, request.epoch)
+        producer, participant = append.producer, append.participant
+        await self._producers.settle_early(*producer)
         cached = self._producers.cached_transaction(*producer, participant)
         if cached is not None:
             return cached
-        if source.adds_partitions:
-            return await self._producers.add(*producer, [participant], principal=source.principal)
+        if append.source.adds_partitions:
+            return await self._producers.add(*producer, [participant], principal=append.source.principal)
         return await self._producers.verify(*producer, [participant])
 
     async def _transaction_ahead(self, append: _TransactionalAppend) -> TxnId | Registration:
         """As _transaction.  The registration of the partition may still be under way, if the batch can follow it."""
-        request, source, participant = append.request, append.source, append.participant
-        assert source.transactional_id is not None
-        if request.split is None and source.adds_partitions and self._producers.adds_ahead:
-            producer = (source.transactional_id, request.producer_id, request.epoch)
-            if self._producers.cached_transaction(*producer, participant) is None:
-                return await self._producers.add_ahead(*producer, participant, principal=source.principal)
+        producer, participant = append.producer, append.participant
+        if append.request.split is None and self._producers.adds_ahead:
+            cached = self._producers.cached_transaction(*producer, participant)
+            if cached is not None:
+                return cached
+            if append.source.adds_partitions:
+                return await self._producers.add_ahead(*producer, [participant], principal=append.source.principal)
+            if (early := self._producers.early(*producer, participant)) is not None:
+                return early
         return await self._transaction(append)
 
     def _append(self, append: _TransactionalAppend, txn: TxnId | Registration) -> None:

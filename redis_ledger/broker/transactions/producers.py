@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from redis_ledger.broker.security.quotas import Quotas
+from redis_ledger.broker.transactions.early_registrations import EarlyRegistration, EarlyRegistrations
 from redis_ledger.broker.transactions.listing import ListedTransaction, TransactionListing
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound
+from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound, Unavailable
 from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.registration import Registration
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
+from redis_ledger.txn.coordinator import REGISTERED_AT_ONCE, Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.states import TxnState
 from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, ProducerIdentity, TransactionalIds
@@ -47,12 +48,15 @@ class Producers:
         quotas: Quotas,
         catalog: Catalog,
         config: Config,
+        is_alone: Callable[[], bool],
     ) -> None:
+        """is_alone: whether there is no other live broker."""
         self.ids, self.identities, self._transactions = ProducerIds(coordinators), identities, transactions
         self._coordinators = coordinators
         self._catalog, self._listing = catalog, TransactionListing(coordinators, identities)
         self._registry, self._quotas, self._config = registry, quotas, config
         self._open: OrderedDict[int, _OpenTransaction] = OrderedDict()
+        self._early, self._is_alone = EarlyRegistrations(), is_alone
         self._loop = asyncio.get_running_loop()
 
     async def allocate(self) -> tuple[int, int]:
@@ -74,7 +78,9 @@ class Producers:
         if not 0 < timeout_ms <= most:
             raise InvalidTimeout(f"The transaction timeout is {timeout_ms} ms; it can be 1 to {most} ms.")
         identified = await self.identities.init(transactional_id, timeout_ms, producer_id, epoch)
-        return await self._apply_decision(identified)
+        current = await self._apply_decision(identified)
+        self._early.confirm(transactional_id, *current)
+        return current
 
     async def add(
         self,
@@ -103,20 +109,64 @@ class Producers:
         return self.identities.is_one_server
 
     async def add_ahead(
-        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant, *, principal: str
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        participants: Sequence[Participant],
+        *,
+        principal: str,
     ) -> Registration:
         """As `add`, without waiting for the answer.  Raises TransactionQuotaExceeded, and as
         TransactionalIds.add_ahead does."""
         await self._quotas.may_open(principal, transactional_id)
         asked = self._loop.time()
-        registration = await self.identities.add_ahead(transactional_id, producer_id, epoch, participant)
+        registration = await self.identities.add_ahead(transactional_id, producer_id, epoch, participants)
 
-        def remember(_: object) -> None:
+        def answered(_: object) -> None:
             if (txn := registration.known()) is not None:
-                self._remember(transactional_id, producer_id, epoch, txn, [participant], asked)
+                self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
+            elif not isinstance(registration.error(), Unavailable):
+                self._early.doubt(producer_id)
 
-        registration.txn.add_done_callback(remember)
+        registration.txn.add_done_callback(answered)
         return registration
+
+    async def add_early(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        participants: Sequence[Participant],
+        *,
+        principal: str,
+    ) -> None:
+        """As `add`; where a refusal is unlikely it returns before the answer, and the producer's next batch or end
+        gets the refusal.  Not with several brokers: another one could look before Redis has executed it."""
+        producer = (transactional_id, producer_id, epoch)
+        is_early = self.adds_ahead and self._is_alone() and len(participants) <= REGISTERED_AT_ONCE
+        if not is_early or not self._early.is_confirmed(*producer):
+            await self.add(*producer, participants, principal=principal)
+            return
+        registration = await self.add_ahead(*producer, participants, principal=principal)
+        self._early.add(producer_id, EarlyRegistration(participants, registration))
+
+    def early(
+        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant
+    ) -> Registration | None:
+        """The registration of `add_early`, unless it has failed."""
+        return self._early.find(transactional_id, producer_id, epoch, participant)
+
+    async def settle_early(self, transactional_id: str, producer_id: int, epoch: int) -> None:
+        """Waits for the answers to `add_early`, and registers again what was not executed.  Raises as `add` does.  If
+        one was refused, the coordinator refuses the next request of the producer, too."""
+        if not self._early.is_confirmed(transactional_id, producer_id, epoch):
+            return
+        for participants, registration in tuple(self._early.of(producer_id)):
+            if not registration.txn.done():
+                await asyncio.wait([registration.txn])
+            if isinstance(registration.error(), Unavailable):
+                await self.add(transactional_id, producer_id, epoch, participants)
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
@@ -143,6 +193,7 @@ class Producers:
     def forget_all(self) -> None:
         """Redis may have lost transactions: the next batch of each producer is verified again."""
         self._open.clear()
+        self._early.doubt_all()
 
     def forget(self, producer_id: int) -> None:
         cached = self._open.pop(producer_id, None)
@@ -153,6 +204,8 @@ class Producers:
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
     ) -> tuple[int, int]:
         """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction."""
+        await self.settle_early(transactional_id, producer_id, epoch)
+        self._early.doubt(producer_id)
         cached = self._open.get(producer_id)
         known = None if cached is None else (cached.txn, self._registry.registered(cached.txn))
         identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump, known)
@@ -160,6 +213,7 @@ class Producers:
         ended = await self._apply_decision(identified)
         if self._quotas.is_on:
             self._quotas.ended(transactional_id)
+        self._early.confirm(transactional_id, *ended)
         return ended
 
     async def abort_hanging(self, topic: str, number: int, producer_id: int, epoch: int) -> None:

@@ -70,6 +70,8 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: RequestContext) -> AddP
         try:
             if txn.verify_only:
                 await producers.verify(*producer, participants)
+            elif from_client:
+                await producers.add_early(*producer, participants, principal=call.peer.principal)
             else:
                 await producers.add(*producer, participants, principal=call.peer.principal)
         except LedgerError as error:
