@@ -11,42 +11,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
-
-from redis_ledger.telemetry import logs
+from redis_ledger.app.embedded_redis import probe
 from redis_ledger.telemetry.logs import RateLimitedLog
-
-_log = logs.get()
 
 FILE_BYTES_MIN = 2**30
 FILE_BYTES_FACTOR = 3
+BUSY = ("loading", "aof_rewrite_in_progress", "aof_rewrite_scheduled")
 LOOK_EVERY_S = 2.0
-PAUSE_S = 10.0  # after the start of a rewrite
-ANSWER_S_MAX = 5.0
+PAUSE_S = 10.0  # after the start of a rewrite, or without an answer
 
 
 class Footprint(NamedTuple):
-    """file_bytes: of the append-only file.  data_bytes: of keys and values in memory."""
+    """Bytes of the append-only file, and of keys and values in memory.  is_busy: the server loads or rewrites."""
 
     file_bytes: int
     data_bytes: int
-    is_rewriting: bool = False
+    is_busy: bool = False
 
     @classmethod
-    def of(cls, info: Mapping[str, Any]) -> Self:
-        """info: the reply to INFO.  A file that is switched off has no size."""
-        return cls(
-            file_bytes=int(info.get("aof_current_size", 0)),
-            data_bytes=int(info["used_memory_dataset"]),
-            is_rewriting=bool(info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"]),
-        )
+    def of(cls, info: Mapping[str, str]) -> Self:
+        """info: the sections `persistence` and `memory` of INFO.  A file that is switched off has no size."""
+        is_busy = any(info.get(name, "0") != "0" for name in BUSY)
+        return cls(int(info.get("aof_current_size", 0)), int(info.get("used_memory_dataset", 0)), is_busy)
 
 
 def is_due(now: Footprint) -> bool:
-    return not now.is_rewriting and now.file_bytes >= max(FILE_BYTES_MIN, FILE_BYTES_FACTOR * now.data_bytes)
+    return not now.is_busy and now.file_bytes >= max(FILE_BYTES_MIN, FILE_BYTES_FACTOR * now.data_bytes)
 
 
 class FileRewrite:
@@ -64,20 +56,19 @@ class FileRewrite:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             try:
-                if await self.look():
+                if await asyncio.to_thread(self.look):
                     await asyncio.sleep(PAUSE_S)
-            except (RedisError, OSError) as error:
-                # A server that is down or loading, which its watcher reports; or it has no memory to fork.
-                self._limited_log.warning("the append-only file could not be rewritten", error=str(error))
-                await asyncio.sleep(PAUSE_S)
+            except OSError:
+                await asyncio.sleep(PAUSE_S)  # the watcher reports a server that is down
 
-    async def look(self) -> bool:
-        """Starts a rewrite if it is due, and returns whether it did.  Raises RedisError, OSError."""
-        async with Redis(
-            unix_socket_path=str(self._socket()), socket_timeout=ANSWER_S_MAX, socket_connect_timeout=ANSWER_S_MAX
-        ) as server:
-            now = Footprint.of({**await server.info("persistence"), **await server.info("memory")})
-            if is_due(now):
-                await server.bgrewriteaof()
-                _log.debug("append-only file is rewritten", file_bytes=now.file_bytes, data_bytes=now.data_bytes)
-            return is_due(now)
+    def look(self) -> bool:
+        """Starts a rewrite if it is due, and returns whether it was.  Raises OSError.  Blocks."""
+        socket = self._socket()
+        now = Footprint.of({**probe.info(socket, "persistence"), **probe.info(socket, "memory")})
+        if is_due(now):
+            reply = probe.ask(socket, "BGREWRITEAOF")
+            if not reply.startswith(b"+") and b"already in progress" not in reply:
+                self._limited_log.warning(
+                    "the append-only file could not be rewritten", error=reply.decode(errors="replace").strip()
+                )
+        return is_due(now)

@@ -14,16 +14,33 @@ from pathlib import Path
 ANSWER_S_MAX = 2.0
 
 
+def ask(socket_path: Path, command: str) -> bytes:
+    """Returns the reply to a command of a few words, such as b"+PONG\r\n".  Raises OSError if there is none."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.settimeout(ANSWER_S_MAX)
+        link.connect(str(socket_path))
+        link.sendall(f"{command}\r\n".encode())
+        reply = link.recv(4_096)
+        if reply.startswith(b"$"):
+            head, _, _ = reply.partition(b"\r\n")
+            size = len(head) + 2 + int(head[1:]) + 2
+            while len(reply) < size and (more := link.recv(65_536)):
+                reply += more
+        return reply
+
+
 def ping(socket_path: Path) -> bytes:
     """Returns the reply, such as b"+PONG\r\n"; empty if there is none."""
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-            link.settimeout(ANSWER_S_MAX)
-            link.connect(str(socket_path))
-            link.sendall(b"PING\r\n")
-            return link.recv(4_096)
+        return ask(socket_path, "PING")
     except OSError:
         return b""
+
+
+def info(socket_path: Path, section: str) -> dict[str, str]:
+    """A section of INFO; empty while the server loads its data.  Raises OSError."""
+    lines = ask(socket_path, f"INFO {section}").decode(errors="replace").splitlines()
+    return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
 
 def is_ready(socket_path: Path) -> bool:

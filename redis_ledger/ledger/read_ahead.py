@@ -27,7 +27,7 @@ class ReadRange(NamedTuple):
 
 
 class BegunRead(NamedTuple):
-    """timer: drops the read.  It is cancelled when the read is taken, since it would keep the payload in memory."""
+    """timer: drops the read if it is not taken.  It does not refer to the read, which would keep its payload."""
 
     range: ReadRange
     read: asyncio.Task[Read]

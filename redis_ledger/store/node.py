@@ -97,6 +97,11 @@ class Node:
 
     # Sending
 
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether a write is sent now, and not refused or kept until there is a connection."""
+        return self.conn is not None and self.barred is None
+
     def send(self, call: RedisCall) -> None:
         watch = self._watch
         if not call.tick:

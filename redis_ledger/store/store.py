@@ -121,6 +121,10 @@ class Store:
         """Limits the group commits in flight to the node of key."""
         return self.topology.owner(self._slot(key)).turnstile
 
+    def writes_at_once(self, key: bytes) -> bool:
+        """Whether a write to the node of key is sent now, and not refused or kept until there is a connection."""
+        return self.topology.owner(self._slot(key)).writes_at_once
+
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True
     ) -> asyncio.Future[Any]:

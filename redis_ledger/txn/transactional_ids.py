@@ -110,6 +110,10 @@ class TransactionalIds:
     def is_one_server(self) -> bool:
         return self._coordinators.of(TxnId(0, 0)).is_one_server
 
+    def writes_at_once(self, transactional_id: str) -> bool:
+        """Whether a request to the coordinator is sent now, since Redis can be reached and accepts writes."""
+        return self._store.writes_at_once(self.coordinator(transactional_id).keys.state)
+
     async def add_ahead(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> Registration:

@@ -15,9 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from redis_ledger.broker.security.quotas import Quotas
-from redis_ledger.broker.transactions.early_registrations import EarlyRegistration, EarlyRegistrations
 from redis_ledger.broker.transactions.listing import ListedTransaction, TransactionListing
-from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
+from redis_ledger.broker.transactions.participant_registry import (
+    EarlyRegistration,
+    EarlyRegistrations,
+    ParticipantRegistry,
+)
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound, Unavailable
@@ -144,8 +147,11 @@ class Producers:
         """As `add`; where a refusal is unlikely it returns before the answer, and the producer's next batch or end
         gets the refusal.  Not with several brokers: another one could look before Redis has executed it."""
         producer = (transactional_id, producer_id, epoch)
-        is_early = self.adds_ahead and self._is_alone() and len(participants) <= REGISTERED_AT_ONCE
-        if not is_early or not self._early.is_confirmed(*producer):
+        is_early = (
+            self.adds_ahead and self._is_alone() and self._early.is_confirmed(*producer)
+            and len(participants) <= REGISTERED_AT_ONCE and self.identities.writes_at_once(transactional_id)
+        )  # fmt: skip
+        if not is_early:
             await self.add(*producer, participants, principal=principal)
             return
         registration = await self.add_ahead(*producer, participants, principal=principal)
@@ -165,7 +171,7 @@ class Producers:
         for participants, registration in tuple(self._early.of(producer_id)):
             if not registration.txn.done():
                 await asyncio.wait([registration.txn])
-            if isinstance(registration.error(), Unavailable):
+            if isinstance(registration.txn.exception(), Unavailable):
                 await self.add(transactional_id, producer_id, epoch, participants)
 
     async def verify(

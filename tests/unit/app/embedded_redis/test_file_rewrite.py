@@ -16,6 +16,12 @@ from tests.support.processes import eventually
 GIB = 2**30
 
 
+def test_a_server_that_loads_its_data_or_has_no_file_is_left_alone() -> None:
+    assert Footprint.of({}) == Footprint(file_bytes=0, data_bytes=0)
+    assert not is_due(Footprint.of({"loading": "1", "aof_current_size": str(GIB)}))
+    assert is_due(Footprint.of({"loading": "0", "aof_current_size": str(GIB)}))
+
+
 @pytest.mark.parametrize(
     ("now", "expected"),
     [
@@ -24,7 +30,7 @@ GIB = 2**30
         (Footprint(file_bytes=50 * GIB, data_bytes=50 * GIB), False),  # a log that only grows
         (Footprint(file_bytes=30 * GIB, data_bytes=10 * GIB), True),
         (Footprint(file_bytes=30 * GIB - 1, data_bytes=10 * GIB), False),
-        (Footprint(file_bytes=GIB, data_bytes=0, is_rewriting=True), False),
+        (Footprint(file_bytes=GIB, data_bytes=0, is_busy=True), False),
         (Footprint(file_bytes=0, data_bytes=GIB), False),  # the file is switched off
     ],
 )
@@ -43,11 +49,11 @@ async def test_a_growing_log_is_not_rewritten_and_a_deleted_one_is(
                 server.xadd(f"log{number % 4}", {"d": b"x" * 65_536})
             rewriter = FileRewrite(lambda: embedded.socket)
             assert server.info("persistence")["aof_current_size"] > 4 << 20
-            assert not await rewriter.look()
+            assert not await asyncio.to_thread(rewriter.look)
             server.delete(*(f"log{number}" for number in range(4)))
-            assert await rewriter.look()
+            assert await asyncio.to_thread(rewriter.look)
             await asyncio.to_thread(eventually, lambda: server.info("persistence")["aof_current_size"] < 1 << 20)
-            assert not await rewriter.look()
+            assert not await asyncio.to_thread(rewriter.look)
     finally:
         await asyncio.to_thread(embedded.release)
 
