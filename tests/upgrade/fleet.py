@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -114,6 +115,12 @@ class Worker:
         assert code == 0, f"{self.name} ended with {code}: {self.events[-3:]}"
         assert self.events[-1]["kind"] == "end", self.events[-1]
 
+    def explain(self) -> None:
+        """Lets it write what it waits for, if it can."""
+        if self.name.startswith("aio.") and self.process.poll() is None:
+            self.process.send_signal(signal.SIGUSR1)
+            time.sleep(1.0)
+
     def clean_up(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
@@ -161,7 +168,10 @@ class Load:
             waited = time.monotonic() - began
             if waited >= seconds and not stuck:
                 return
-            assert waited < GOES_ON_S_MAX, f"these do not go on: {stuck}"
+            if waited > GOES_ON_S_MAX:
+                for name in stuck:
+                    self.workers[name].explain()
+                raise AssertionError(f"these do not go on: {stuck}; see their .err files")
             for worker in self.workers.values():
                 assert worker.process.poll() is None, f"{worker.name} ended by itself: {worker.events[-3:]}"
             time.sleep(0.1)  # applications have no other way to tell us

@@ -2,15 +2,18 @@
 
     python aio.py ROLE NAME HOST:PORT,HOST:PORT
 
-Prints what it did as sdk.py does.
+Prints what it did as sdk.py does.  SIGUSR1: it writes what it waits for, and what aiokafka did last, to stderr.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -140,9 +143,41 @@ async def chain(by: str, brokers: str, is_on: IsOn) -> None:
 ROLES: dict[str, Any] = {"idempotent": idempotent, "transactional": transactional, "group": group, "chain": chain}
 
 
+class LastLines(logging.Handler):
+    """Keeps the newest lines of the log, debug lines included."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=400)
+        self.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record)[:300])
+
+    def show(self) -> None:
+        print(*self.lines, sep="\n", file=sys.stderr)
+        for task in asyncio.all_tasks():
+            task.print_stack(file=sys.stderr)
+        sys.stderr.flush()
+
+
+def keep_last_lines() -> LastLines:
+    kept, log = LastLines(), logging.getLogger("aiokafka")
+    log.setLevel(logging.DEBUG)
+    log.addHandler(kept)
+    shown = logging.StreamHandler()
+    shown.setLevel(logging.WARNING)
+    log.addHandler(shown)
+    log.propagate = False
+    for chatty in ("aiokafka.conn", "aiokafka.consumer.fetcher"):
+        logging.getLogger(chatty).setLevel(logging.INFO)
+    return kept
+
+
 async def main(role: str, name: str, brokers: str) -> None:
-    stopped = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin, stopped.set)
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(sys.stdin, stopped.set)
+    loop.add_signal_handler(signal.SIGUSR1, keep_last_lines().show)
     try:
         await ROLES[role](name, brokers, lambda: not stopped.is_set())
     except Exception as error:
