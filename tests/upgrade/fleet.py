@@ -119,7 +119,7 @@ class Worker:
         """Lets it write what it waits for, if it can."""
         if self.name.startswith("aio.") and self.process.poll() is None:
             self.process.send_signal(signal.SIGUSR1)
-            time.sleep(1.0)
+            time.sleep(1.0)  # it writes to a file, and gives no sign when it has
 
     def clean_up(self) -> None:
         if self.process.poll() is None:
