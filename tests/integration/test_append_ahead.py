@@ -148,6 +148,16 @@ async def sent(producer: Producer, value: str) -> None:
     await (await producer.send(value))
 
 
+async def sent_when_redis_is_back(producer: Producer, value: str) -> None:
+    async def sends() -> bool:
+        producer.sequences.clear()
+        with contextlib.suppress(StoreUnavailable):
+            return (await (await producer.send(value))).base_offset == 0
+        return False
+
+    assert await eventually(sends, True)
+
+
 # -- partitions that are added by a request of their own ---------------------------------------------------------------
 
 
@@ -221,14 +231,7 @@ async def test_a_registration_that_redis_did_not_execute_is_sent_again(redis, pr
         await asyncio.wait([early.registration.txn])
         assert isinstance(early.registration.error(), Unavailable)
         await relay.accept_again()
-
-        async def sends() -> bool:
-            producer.sequences.clear()
-            with contextlib.suppress(StoreUnavailable):
-                return (await (await producer.send("a"))).base_offset == 0
-            return False
-
-        assert await eventually(sends, True)
+        await sent_when_redis_is_back(producer, "a")
         await producer.end()
         assert await visible(producer.broker, "t") == {0: ["a"]}
 
@@ -254,14 +257,7 @@ async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix)
         with pytest.raises(StoreUnavailable):
             await (await producer.send("a"))
         await relay.accept_again()
-
-        async def sends() -> bool:
-            producer.sequences.clear()
-            with contextlib.suppress(StoreUnavailable):
-                return (await (await producer.send("b"))).base_offset == 0
-            return False
-
-        assert await eventually(sends, True)
+        await sent_when_redis_is_back(producer, "b")
         await producer.end()
         assert await visible(producer.broker, "t") == {0: ["b"]}
 
