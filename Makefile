@@ -61,6 +61,10 @@ generate: setup ## generates protobuf and Kafka messages, the sync client, and r
 bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes)
 	@$(RUN) -m bench
 
+# One of the benches that scripts/check.py lists, such as bench-txn.
+bench-%: setup
+	@$(RUN) scripts/check.py $@
+
 site: setup ## builds the documentation site in build/site/ and checks its links
 	@$(RUN) scripts/check.py site
 

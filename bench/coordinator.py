@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from bench.lab import Lab, Metrics
@@ -53,6 +54,17 @@ async def at(lab: Lab, durability: Durability) -> None:
 
 
 async def cycles(coordinators: Coordinators, concurrent: int, seconds: float) -> Metrics:
+    async def cycle() -> None:
+        txn, _ = await coordinators.begin(TIMEOUT_MS)
+        await coordinators.add(txn, PARTICIPANTS)
+        await coordinators.decide(txn, commit=True)
+        await coordinators.done(txn, lazy=False)
+
+    return await repeated(cycle, concurrent, seconds)
+
+
+async def repeated(cycle: Callable[[], Awaitable[None]], concurrent: int, seconds: float) -> Metrics:
+    """Life cycles a second of so many callers, each of which awaits one after the other."""
     ended = 0
     began_s = time.perf_counter()
     until_s = began_s + seconds
@@ -60,10 +72,7 @@ async def cycles(coordinators: Coordinators, concurrent: int, seconds: float) ->
     async def transactions() -> None:
         nonlocal ended
         while time.perf_counter() < until_s:
-            txn, _ = await coordinators.begin(TIMEOUT_MS)
-            await coordinators.add(txn, PARTICIPANTS)
-            await coordinators.decide(txn, commit=True)
-            await coordinators.done(txn, lazy=False)
+            await cycle()
             ended += 1
 
     await asyncio.gather(*(transactions() for _ in range(concurrent)))

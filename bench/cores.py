@@ -26,12 +26,12 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench import load
 from bench.delay import kafka
 from bench.lab import Lab, without_gc
-from bench.processes import PROC, BenchFailed, RunningBroker, Server, broker, cpu_s
+from bench.processes import PROC, REDIS_SETTINGS, BenchFailed, RunningBroker, Server, broker, cpu_s
 from bench.topics import batch
 from tests.support import redis_servers
 
@@ -39,7 +39,6 @@ CLIENT_CORE, SERVER_CORE = 0, 1
 PARTITIONS, IN_FLIGHT, RECORDS, BATCHES = 4, 5, 63, 200
 TXN_CONNECTIONS = 32
 SLICE_S, TURNS = 0.5, 9
-SETTINGS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "no", "auto_aof_rewrite_percentage": "0"}
 
 
 class Layout(NamedTuple):
@@ -87,10 +86,10 @@ async def measure(lab: Lab) -> None:
 
 async def _layout(stack: contextlib.AsyncExitStack, name: str, brokers: int, primaries: int) -> Layout:
     if primaries == 1:
-        servers = [stack.enter_context(redis_servers.redis_server(**SETTINGS))]
+        servers = [stack.enter_context(redis_servers.redis_server(**REDIS_SETTINGS))]
         url = servers[0].url
     else:
-        cluster = stack.enter_context(redis_servers.redis_cluster(primaries, **SETTINGS))
+        cluster = stack.enter_context(redis_servers.redis_cluster(primaries, **REDIS_SETTINGS))
         servers, url = cluster.servers, cluster.url
     external = Server(url, servers[0].pid, servers[0].folder)
     running = [

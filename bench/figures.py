@@ -28,6 +28,7 @@ DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
 SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
 GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 SURVIVE_BEGIN = "<!-- figures: written by python -m bench.survive --markdown -->"
+TXN_BEGIN = "<!-- figures: written by python -m bench.txn --markdown -->"
 # Benches with tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "offload_read")
@@ -35,7 +36,8 @@ GROWTH = (
     "workers", "wide_fetch", "upkeep", "clients_1000", "overview", "script_cpu_ms", "full_redis", "memory",
 )  # fmt: skip
 SURVIVE = ("unavailable",)
-_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE}
+TXN = ("sends_acks", "empty", "batching", "start", "wake", "txn_bytes")
+_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE, TXN_BEGIN: TXN}
 
 MORE_IS_BETTER = "/s"  # suffix of units where more is better; for all others less is better
 AT_LEAST = "min_"  # prefix of metrics that must not be below their goal

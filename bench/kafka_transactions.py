@@ -11,7 +11,7 @@ import time
 import uuid
 from typing import Any, Literal
 
-from bench.delay.kafka import Connection, connected
+from bench.delay.kafka import Connection, connected, frame
 from bench.processes import BenchFailed, RunningBroker
 from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -21,7 +21,7 @@ from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.records.build import encode
-from tests.support.kafka_codec import read_response, request
+from tests.support.kafka_codec import read_response
 
 Protocol = Literal["by_produce", "by_request"]
 PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN = 0, 22, 24, 26
@@ -44,7 +44,7 @@ class _Producer:
         answer = await self._ask(INIT_PRODUCER_ID, INIT_VERSION, InitProducerIdRequest(self._name, TIMEOUT_MS))
         self._id, self._epoch = answer.producer_id, answer.producer_epoch
         topics = [AddPartitionsToTxnTopic(self._topic, [self._partition])]
-        self._add = _frame(
+        self._add = frame(
             ADD_PARTITIONS, ADD_VERSION, AddPartitionsToTxnRequest([], self._name, self._id, self._epoch, topics)
         )
 
@@ -65,16 +65,12 @@ class _Producer:
             self._id, self._epoch, self._sequence = ended.producer_id, ended.producer_epoch, 0
 
     async def _ask(self, key: int, version: int, message: Any) -> Any:
-        answer = await self._answer(key, version, _frame(key, version, message))
+        answer = await self._answer(key, version, frame(key, version, message))
         _expect(getattr(answer, "error_code", 0))
         return answer
 
-    async def _answer(self, key: int, version: int, frame: bytes) -> Any:
-        return read_response(key, version, (await self._connection.ask(frame)).frame)[1]
-
-
-def _frame(key: int, version: int, message: Any) -> bytes:
-    return b"".join(request(key, version, 0, "bench", message))
+    async def _answer(self, key: int, version: int, request: bytes) -> Any:
+        return read_response(key, version, (await self._connection.ask(request)).frame)[1]
 
 
 def _expect(code: int) -> None:

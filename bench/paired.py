@@ -14,6 +14,9 @@ ratios of the second copy are the noise.
     scan_1m                                   one reader from the start to the end, 16 batches of 64 KiB at a time
     txn_1_v2  txn_16_v2                       one-record transactions as Java (transaction.version 2), 1 or 16 producers
     txn_1_v1  txn_16_v1                       the same as librdkafka (AddPartitionsToTxn)
+    execute_1  execute_16                     transactions:execute with one record, 1 or 16 connections
+    sdk_1_begun  sdk_1                        SDK transactions of ten records for one partition, with `begin` and
+                                              without: the second are one append
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import json
 import statistics
 import sys
 import time
@@ -37,6 +41,7 @@ from bench.delay import kafka
 from bench.kafka_transactions import Protocol, transacted
 from bench.processes import BenchFailed, Cpu, RunningBroker, broker
 from bench.topics import batch
+from redis_ledger import AsyncClient
 
 SLICE_S, TURNS = 0.25, 24
 CONNECTIONS, IN_FLIGHT = 4, 5
@@ -101,6 +106,28 @@ async def _transact(producers: int, protocol: Protocol, served: RunningBroker, s
     return await transacted(served, "produced", producers, protocol, seconds)
 
 
+async def _execute(connections: int, served: RunningBroker, seconds: float) -> int:
+    body = json.dumps({"records": [{"topic": "produced", "records": [{"text": "x" * 100}]}]}).encode()
+    requests = itertools.repeat(load.request("POST", "/v1/transactions:execute", body))
+    async with load.connected(served, connections) as client:
+        outcome: load.Outcome = await client.closed(requests, seconds)
+    return outcome.answers
+
+
+async def _sdk_transactions(begins: bool, served: RunningBroker, seconds: float) -> int:
+    transactions = 0
+    async with AsyncClient(f"http://{served.host}:{served.port}") as client:
+        until_s = time.perf_counter() + seconds
+        while not transactions or time.perf_counter() < until_s:
+            async with client.transaction() as txn:
+                if begins:
+                    await txn.begin()
+                for _ in range(10):
+                    await txn.send("produced", "x" * 100)
+            transactions += 1
+    return transactions
+
+
 LOADS: dict[str, Load] = {
     "produce_1rec": partial(_produce, batch(1, 100)),
     "produce_100b": partial(_produce, batch(140, 100)),
@@ -113,6 +140,10 @@ LOADS: dict[str, Load] = {
     "txn_16_v2": partial(_transact, 16, "by_produce"),
     "txn_1_v1": partial(_transact, 1, "by_request"),
     "txn_16_v1": partial(_transact, 16, "by_request"),
+    "execute_1": partial(_execute, 1),
+    "execute_16": partial(_execute, 16),
+    "sdk_1_begun": partial(_sdk_transactions, True),
+    "sdk_1": partial(_sdk_transactions, False),
 }
 
 

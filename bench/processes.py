@@ -17,7 +17,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from redis_ledger.app.embedded_redis.binary import find_server
 from redis_ledger.app.embedded_redis.server import EmbeddedServer, running_pid
@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 READY_S_MAX = 30.0
 DRAIN_S_MAX = 30.0
 PROC = Path("/proc")
+# Settings of an external Redis at durability `process`, as the embedded one has them.
+REDIS_SETTINGS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "no", "auto_aof_rewrite_percentage": "0"}
 
 
 class BenchFailed(Exception):

@@ -16,6 +16,20 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
 
+class ShiftedClock:
+    """The system's clock, moved by a number of milliseconds.  For tests of a running broker; the setting is
+    test_hooks."""
+
+    def __init__(self) -> None:
+        self.shift_ms = 0
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self.shift_ms
+
+    def set(self, now_ms: int) -> None:
+        self.shift_ms += now_ms - self.now_ms()
+
+
 class ManualClock:
     """Moves only with `advance`, for tests of deadlines."""
 

@@ -27,6 +27,7 @@ class Config:
     records_per_request_max: int = 10_000  # maximum records of one produce, receive or acknowledge
     batch_bytes_max: int = 8_388_608  # maximum size of a record batch (Kafka: message.max.bytes)
     batch_records_max: int = 100_000  # maximum records of a batch
+    large_message_bytes_max: int = 67_108_864  # maximum size of a large message, up to 1 GiB; 0: disabled
     key_bytes_max: int = 65_536  # maximum size of a record key
     record_headers_max: int = 10_000  # maximum headers of a record that is sent as JSON or decoded by the broker
     headers_max: int = 100_000  # maximum headers of a decoded batch, of a request and of a response
@@ -41,6 +42,7 @@ class Config:
     idempotency_key_ms: int = 86_400_000  # how long the response of an Idempotency-Key is stored
     idempotency_lease_ms: int = 2_000  # after a broker dies, repeats of its requests wait this long
     # transactions
+    transactions_enabled: bool = True  # off: requests with a transaction are refused; those that are open still end
     default_timeout_ms: int = 60_000  # default timeout of a transaction
     max_transaction_timeout_ms: int = 900_000  # maximum timeout of a transaction
     max_active_transactions_per_coordinator: int = 0  # maximum open transactions per coordinator; 0: no limit
@@ -54,9 +56,13 @@ class Config:
     transaction_log_batched_write_max_records: int = 64  # maximum operations per coordinator call
     transaction_log_batched_write_max_size: int = 4_194_304  # maximum size of a coordinator call
     transaction_log_batched_write_max_delay_ms: int = 1  # maximum delay of an operation without a waiting caller
+    transaction_pending_ack_batched_write_enabled: bool = True  # acks of several transactions share a write of a cursor
+    transaction_pending_ack_batched_write_max_records: int = 16  # maximum acknowledgements per call
+    transaction_pending_ack_batched_write_max_size: int = 4_194_304  # maximum size of a call
     one_call_transactions: bool = True  # on one Redis: decide, end and complete in one call; off: as on a cluster
     transaction_buffer_snapshot_max_transaction_count: int = 1_000  # ends until the next snapshot; 0: no snapshots
     transaction_buffer_snapshot_min_time_ms: int = 5_000  # time until the next snapshot after a transactional write
+    aborted_payload_retention_ms: int = 10_000  # then payload of an aborted transaction is deleted; -1: by retention
     # delayed delivery (PIP-195)
     delayed_delivery_enabled: bool = True  # off: records with a delay are delivered immediately
     delayed_delivery_tick_time_ms: int = 2  # due records are collected for this time; they are late by this at most
@@ -121,6 +127,8 @@ class Config:
     metrics_partitions_max: int = 1_000  # partitions with their own series
     metrics_cursors_max: int = 1_000  # cursors (groups and subscriptions per partition) with lag metrics
     otel_enabled: bool = False  # on: traces are exported as set by OTEL_* variables; requires the otel extra
+    # tests
+    test_hooks: bool = False  # never in production: requests can crash the broker and move its clock
     # the connection to Redis
     redis_timeout_ms: int = 10_000  # time limit of a call to Redis
     redis_retry_ms: int = 5_000  # how long an idempotent call is retried before it fails

@@ -30,6 +30,11 @@ def once(name: str, by: str = "", where: str = "") -> str:
     return f"max by ({by}) (redis_ledger_{name}{{{where}}})" if by else f"max(redis_ledger_{name})"
 
 
+def counted_once(name: str, by: str, where: str = "") -> str:
+    """The rate of a counter that is in Redis, by labels, one of which is `coordinator` or `topic`."""
+    return f"max by ({by}) (rate(redis_ledger_{name}{{{where}}}[$__rate_interval]))"
+
+
 def quantile(q: float, name: str, by: str = "", where: str = "") -> str:
     labels = f"le, {by}" if by else "le"
     bucket = f"redis_ledger_{name}_bucket{{{where}}}"
@@ -45,7 +50,7 @@ ROWS: dict[str, list[Panel]] = {
         Panel("Live brokers", "none", {once("brokers_live"): "brokers"}, kind="stat"),
         Panel("Topics", "none", {once("topics"): "topics"}, kind="stat"),
         Panel(
-            "Open transactions", "none", {once("transactions_live"): "open"},
+            "Open transactions", "none", {f"sum({once('transactions_live', 'coordinator')})": "open"},
             "Transactions that have not ended.", kind="stat",
         ),
         Panel(
@@ -101,18 +106,101 @@ ROWS: dict[str, list[Panel]] = {
         ),
     ],
     "Transactions": [
-        Panel("Open", "none", {once("transactions_live"): "open"}),
-        Panel("Age of the oldest", "s", {once("transaction_oldest_seconds"): "oldest"}),
-        Panel("Ended", "ops", {rate("transactions_ended_total", "outcome"): "{{outcome}}"}),
+        Panel(
+            "Open, by coordinator", "none", {once("transactions_live", "coordinator"): "{{coordinator}}"},
+            "Open transactions, and those that are decided and not completed.",
+        ),
+        Panel(
+            "Age of the oldest, by coordinator", "s",
+            {once("transaction_oldest_seconds", "coordinator"): "{{coordinator}}"},
+        ),
+        Panel(
+            "Begun and ended", "ops",
+            {
+                f"sum({counted_once('transactions_begun_total', 'coordinator')})": "begun",
+                f"sum by (outcome) ({counted_once('transactions_ended_total', 'coordinator, outcome')})": "{{outcome}}",
+                f"sum({counted_once('transactions_timed_out_total', 'coordinator')})": "timed out",
+            },
+            "By all brokers. Those that timed out are among the aborted.",
+        ),
+        Panel(
+            "Refused operations", "ops",
+            {
+                rate("http_requests_total", "outcome",
+                     'outcome=~"transaction_conflict|transaction_timed_out|invalid_txn_status|producer_fenced"'):
+                "REST {{outcome}}",
+                rate("kafka_requests_total", "outcome",
+                     'outcome=~"producer_fenced|invalid_producer_epoch|invalid_txn_state|concurrent_transactions"'):
+                "Kafka {{outcome}}",
+            },
+            "transaction_conflict: another transaction has acknowledged the record.",
+        ),
+        Panel(
+            "From begin to end, 99th percentile", "s",
+            {quantile(0.99, "transaction_seconds", "outcome"): "{{outcome}}"},
+            "Of the transactions that brokers have ended on all participants.",
+        ),
+        Panel(
+            "Operations of coordinators, 99th percentile", "s",
+            {quantile(0.99, "coordinator_operation_seconds", "operation"): "{{operation}}"},
+            "On one Redis, end includes the ends on partitions.",
+        ),
+        Panel(
+            "Ends on partitions and subscriptions, 99th percentile", "s",
+            {quantile(0.99, "transaction_partition_end_seconds", "outcome"): "partitions {{outcome}}",
+             quantile(0.99, "transaction_subscription_end_seconds", "outcome"): "subscriptions {{outcome}}"},
+        ),
+        Panel(
+            "Failed ends", "ops",
+            {rate("transaction_partition_ends_failed_total", "outcome"): "partitions {{outcome}}",
+             rate("transaction_subscription_ends_failed_total", "outcome"): "subscriptions {{outcome}}"},
+            "Each is tried again.",
+        ),
+        Panel(
+            "Pending ends", "none", {each("transaction_partition_ends_pending"): "{{instance}} {{outcome}}"},
+        ),
+        Panel(
+            "Open, by topic", "none", {once("topic_transactions_live", "topic", TOPIC): "{{topic}}"},
+            "Those that have written to the topic, counted for each partition.",
+        ),
+        Panel(
+            "Ended, by topic", "ops",
+            {counted_once("topic_transactions_ended_total", "topic, outcome", TOPIC): "{{topic}} {{outcome}}"},
+        ),
+        Panel(
+            "Pending acknowledgements", "short",
+            {once("subscription_pending_ack_records", "topic, subscription", TOPIC): "{{subscription}} {{topic}}"},
+            "Records that open transactions have acknowledged.",
+        ),
         Panel(
             "Commit and abort by REST, 99th percentile", "s",
             {quantile(0.99, "http_request_seconds", "operation", 'operation=~"commit|abort|execute"'): "{{operation}}"},
         ),
         Panel(
-            "Operations per coordinator call", "short",
-            {quantile(0.5, "coordinator_batch_operations"): "median",
-             quantile(0.99, "coordinator_batch_operations"): "99th percentile"},
+            "Records of a batch", "short",
+            {quantile(0.5, "batched_log_records", "log"): "{{log}} median",
+             quantile(0.99, "batched_log_records", "log"): "{{log}} 99th percentile"},
             "Group commit: batches grow with the load.",
+        ),
+        Panel(
+            "Size of a batch, 99th percentile", "bytes",
+            {quantile(0.99, "batched_log_bytes", "log"): "{{log}}"},
+        ),
+        Panel(
+            "Age of the oldest record of a batch, 99th percentile", "s",
+            {quantile(0.99, "batched_log_oldest_seconds", "log"): "{{log}}"}, "When the batch is sent.",
+        ),
+        Panel(
+            "Batches by trigger", "ops", {rate("batched_log_flushes_total", "log, trigger"): "{{log}} {{trigger}}"},
+            "idle: no call was under way; records and bytes: the batch was full.",
+        ),
+        Panel(
+            "Writes of the transaction log", "ops",
+            {f"sum({counted_once('coordinator_log_appends_total', 'coordinator')})": "entries"},
+        ),
+        Panel(
+            "Entries in the transaction log", "short",
+            {once("coordinator_log_entries", "coordinator"): "{{coordinator}}"},
         ),
         Panel(
             "Queued coordinator operations", "short",

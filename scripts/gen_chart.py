@@ -29,6 +29,8 @@ DECIDED = {
     "auth_required", "allow_everyone_if_no_acl", "super_users", "bootstrap_token_file",
     "tls_certificate", "tls_key", "tls_kafka_listeners", "tls_client_ca", "tls_principal", "offload_home",
 }  # fmt: skip
+# Never in production, so Helm rejects them.
+REFUSED = {"test_hooks"}
 JSON_TYPE = {bool: "boolean", int: "integer", str: "string"}
 BEGIN, END = "<!-- values -->\n", "<!-- end of values -->\n"
 
@@ -57,7 +59,7 @@ def chart_file() -> str:
 def schema_file() -> str:
     """Makes Helm reject misspelt settings, because brokers ignore unknown variables."""
     schema = json.loads((CHART / "values.schema.json").read_text())
-    known = {each.name: type(each.default) for each in fields(Config) if each.name not in DECIDED}
+    known = {each.name: type(each.default) for each in fields(Config) if each.name not in DECIDED | REFUSED}
     schema["properties"]["settings"] = {
         "type": "object",
         "additionalProperties": False,

@@ -134,22 +134,25 @@ def metrics_page() -> str:
     return "\n".join(
         [
             "# Metrics\n",
-            MADE.format(source="redis_ledger/telemetry/metrics.py"),
+            MADE.format(source="redis_ledger/telemetry/"),
             "Every broker serves these metrics at `GET /metrics`, in Prometheus' text format. The Helm chart has a\n"
             "dashboard and alerts, and [Alerts](../howto/alerts.md) says what to do when one fires.\n",
             "- Labels: `operation` is the name of the call in `/openapi.json`, such as `produce`; `api` is Kafka's,\n"
             "  such as `Fetch`. No label contains a key or an id.\n"
             "- Counters and histograms describe one broker: add them up over brokers.\n"
             "- Metrics of data in Redis (topics, partitions, groups, subscriptions, transactions, memory) are the\n"
-            "  same on every broker: use one of them, as in `max by (topic)`. They are read when the broker is\n"
+            "  same on every broker: use one of them, as in `max by (topic)`, also of the counters of transactions,\n"
+            "  as in `max by (coordinator) (rate(...))`. They are read when the broker is\n"
             "  scraped, at most once in three seconds. If Redis does not answer, they keep their values for a\n"
             "  minute and are then left out. `redis_ledger_overview_timestamp_seconds` is the time at which they\n"
             "  were read.\n"
             "- `metrics_topics_max`, `metrics_partitions_max` and `metrics_cursors_max` limit the number of series,\n"
             "  and metrics count what they leave out.\n",
             table(("metric", "kind", "unit", "labels", "meaning"), rows),
-            pulsar_metrics.ABOUT,
-            table(("Pulsar", "here"), pulsar_metrics.rows()),
+            pulsar_metrics.ABOUT_TRANSACTIONS,
+            table(("Pulsar", "here"), pulsar_metrics.rows(pulsar_metrics.TRANSACTIONS)),
+            pulsar_metrics.ABOUT_DELAYED,
+            table(("Pulsar", "here"), pulsar_metrics.rows(pulsar_metrics.DELAYED)),
         ]
     )
 

@@ -1,12 +1,12 @@
-"""Metrics of delayed delivery in Pulsar and in PIP-195's first version, and their equivalents."""
+"""Metrics of transactions and of delayed delivery in Pulsar, PIP-160 and PIP-195, and their equivalents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 BUCKETS = "redis_ledger_delayed_message_index_bucket"
 # Pulsar's name without `pulsar_` → what to ask Prometheus for; TOPIC stands for the labels.
-NAMES = {
+DELAYED = {
     "delayed_message_index_bucket_total": f"{BUCKETS}_total",
     "delayed_message_index_loaded": "redis_ledger_delayed_message_index_loaded",
     "delayed_message_index_bucket_snapshot_size_bytes": f"{BUCKETS}_snapshot_size_bytes",
@@ -22,8 +22,52 @@ NAMES = {
     "delayed_delivery_tracker_bucket_merge_count": f'{BUCKETS}_op_count_total{{state="succeed",type="merge"}}',
     "delayed_delivery_tracker_bucket_delete_count": f'{BUCKETS}_op_count_total{{state="succeed",type="delete"}}',
 }
-ABOUT = (
-    "## Pulsar's names\n\n"
+COMMITTED, ABORTED = '{outcome="committed"}', '{outcome="aborted"}'
+BATCHES = "redis_ledger_batched_log"
+TRIGGERS = {"max_records": "records", "max_size": "bytes", "max_delay": "delay", "large_data": "large"}
+LOGS = {"txn_tc": "transaction_log", "txn_pending_ack_store": "pending_acks"}
+TRANSACTIONS = {
+    "txn_active_count": "redis_ledger_transactions_live",
+    "txn_created_total": "redis_ledger_transactions_begun_total",
+    "txn_committed_total": f"redis_ledger_transactions_ended_total{COMMITTED}",
+    "txn_aborted_total": f"redis_ledger_transactions_ended_total{ABORTED}",
+    "txn_timeout_total": "redis_ledger_transactions_timed_out_total",
+    "txn_append_log_total": "redis_ledger_coordinator_log_appends_total",
+    "txn_execution_latency_le": "redis_ledger_transaction_seconds_bucket",
+    "txn_tb_active_total": "redis_ledger_topic_transactions_live",
+    "txn_tb_committed_total": f"redis_ledger_topic_transactions_ended_total{COMMITTED}",
+    "txn_tb_aborted_total": f"redis_ledger_topic_transactions_ended_total{ABORTED}",
+    "txn_tb_client_commit_failed_total": f"redis_ledger_transaction_partition_ends_failed_total{COMMITTED}",
+    "txn_tb_client_abort_failed_total": f"redis_ledger_transaction_partition_ends_failed_total{ABORTED}",
+    "txn_tb_client_commit_latency": f"redis_ledger_transaction_partition_end_seconds_bucket{COMMITTED}",
+    "txn_tb_client_abort_latency": f"redis_ledger_transaction_partition_end_seconds_bucket{ABORTED}",
+    "txn_tb_client_pending_requests": "redis_ledger_transaction_partition_ends_pending",
+    'txn_tp_committed_count{status="success"}': f"redis_ledger_transaction_subscription_end_seconds_count{COMMITTED}",
+    'txn_tp_committed_count{status="failed"}': f"redis_ledger_transaction_subscription_ends_failed_total{COMMITTED}",
+    'txn_tp_aborted_count{status="success"}': f"redis_ledger_transaction_subscription_end_seconds_count{ABORTED}",
+    'txn_tp_aborted_count{status="failed"}': f"redis_ledger_transaction_subscription_ends_failed_total{ABORTED}",
+    "txn_tp_commit_latency": f"redis_ledger_transaction_subscription_end_seconds_bucket{COMMITTED}",
+} | {
+    f"{prefix}_bufferedwriter_{name}": f'{BATCHES}_{ours}{{log="{log}"}}'
+    for prefix, log in LOGS.items()
+    for name, ours in (
+        ("batch_records", "records_bucket"),
+        ("batch_size_bytes", "bytes_bucket"),
+        ("batch_oldest_record_delay_seconds", "oldest_seconds_bucket"),
+    )
+} | {
+    f"{prefix}_bufferedwriter_flush_trigger_{trigger}": f'{BATCHES}_flushes_total{{log="{log}",trigger="{ours}"}}'
+    for prefix, log in LOGS.items()
+    for trigger, ours in TRIGGERS.items()
+}  # fmt: skip
+ABOUT_TRANSACTIONS = (
+    "## Pulsar's names: transactions\n\n"
+    "The label `coordinator_id` is `coordinator` here, and latencies are in seconds. Ends on subscriptions are\n"
+    "totals of a broker. A flush that no threshold has triggered has the trigger `idle`: what has arrived is written\n"
+    "as soon as no call is under way.\n"
+)
+ABOUT_DELAYED = (
+    "## Pulsar's names: delayed delivery\n\n"
     "The first eight are those of Pulsar's releases, the others those of PIP-195's first version. A partition has one\n"
     "index for all its readers, so they exist for a topic and not for a subscription;\n"
     "sum them up for a namespace. Gauges describe the whole topic and are the same on every broker: use one of them\n"
@@ -35,6 +79,6 @@ ABOUT = (
 )
 
 
-def rows() -> Iterator[tuple[str, str]]:
-    for name, here in NAMES.items():
+def rows(names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, here in names.items():
         yield f"`pulsar_{name}`", f"`{here}`"

@@ -37,7 +37,7 @@ def backup(
     set_: Set = None,
     json_: JsonReport = False,
 ) -> None:
-    """Write all data of a running Redis, as one state, to a new folder.
+    """Write all data of a running Redis, as one state, to a folder.
 
     Brokers may go on. Their writes wait for some milliseconds at the end.
     """

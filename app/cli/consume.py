@@ -10,6 +10,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -50,6 +51,10 @@ def consume(
     isolation: Annotated[
         Literal["read_committed", "read_uncommitted"], typer.Option(help="Isolation level; without --subscription.")
     ] = "read_committed",
+    large_to: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", file_okay=False, help="Write values of large messages to files in this folder."),
+    ] = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
@@ -73,8 +78,12 @@ def consume(
             raise CommandError(f"{offset!r} is not an offset; use earliest, latest or a number.")
         if offset.isdigit() and partition is None:
             raise CommandError("A numeric --offset requires --partition.")
-    show = _printer(form, key_separator)
+        if large_to is not None and not large_to.is_dir():
+            raise CommandError(f"The folder {str(large_to)!r} does not exist; create it.")
     with connected(url, json) as client:
+        show = _printer(form, key_separator)
+        if large_to is not None:
+            show = _saving(client, large_to, show)
         if subscription is not None:
             _receive(client, topic, subscription, kind or "shared", max_, follow, show)
             return
@@ -136,6 +145,23 @@ def _read(
                 yield message
         if not follow:
             return
+
+
+def _saving(client: Client, folder: Path, show: Callable[[Message], None]) -> Callable[[Message], None]:
+    """Writes the value of a large message to TOPIC-PARTITION-OFFSET before the message is shown.  A file that is not
+    complete has the suffix .part."""
+
+    def save(message: Message) -> None:
+        if message.large_size is not None:
+            path = folder / f"{message.topic}-{message.partition}-{message.offset}"
+            part = path.with_name(path.name + ".part")
+            with client.open_large(message) as value, part.open("wb") as file:
+                for piece in value:
+                    file.write(piece)
+            part.replace(path)
+        show(message)
+
+    return save
 
 
 def _printer(form: str, key_separator: str | None) -> Callable[[Message], None]:

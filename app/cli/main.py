@@ -17,10 +17,13 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS = {
     "serve": ("serve", "serve", "Run a broker."),
     "topics": ("topics", "topics", "Create, list, describe, alter and delete topics."),
+    "subscriptions": ("subscriptions", "subscriptions", "Create, list, describe, seek and delete subscriptions."),
     "produce": ("produce", "produce", "Produce lines of text as records."),
     "consume": ("consume", "consume", "Print the records of a topic."),
     "scheduled": ("scheduled", "scheduled", "Create, list, reschedule and cancel scheduled records."),
     "txns": ("txns", "txns", "List, show, commit and abort transactions."),
+    "batching": ("batched_writes", "batched_writes", "List, set and check the batching of transactions."),
+    "coordinators": ("coordinators", "coordinators", "List, show and add transaction coordinators."),
     "users": ("users", "users", "Add, list and remove SCRAM users."),
     "quotas": ("quotas", "quotas", "List, set and remove the quotas of principals."),
     "tokens": ("tokens", "tokens", "Create, list and revoke API tokens."),
@@ -32,7 +35,8 @@ COMMANDS = {
     "demo": ("demo", "demo", "Process flights exactly once while processes are killed."),
     "health": ("health", "health", "Check whether the local broker is ready."),
     "fsck": ("fsck", "fsck", "Compare the indexes in Redis with the logs, and repair them."),
-    "backup": ("backup", "backup", "Write all data of a running Redis, as one state, to a new folder."),
+    "raise-format": ("raise_format", "raise_format", "Raise the stored format after an upgrade of all brokers."),
+    "backup": ("backup", "backup", "Write all data of a running Redis, as one state, to a folder."),
     "restore": ("backup", "restore", "Write a backup to an empty Redis, of any number of nodes."),
     "doctor": ("doctor", "doctor", "Check this setup and suggest fixes."),
 }

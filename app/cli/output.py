@@ -66,6 +66,15 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
             yield client
 
 
+def confirm(yes: bool, act: str, question: str, json: bool) -> None:
+    """Asks before an act that cannot be undone; exits if the answer is no.  act: such as "Deleting 'orders'"."""
+    with reporting(json):
+        if not yes and not typer.get_text_stream("stdin").isatty():
+            raise CommandError(f"{act} cannot be undone; use --yes if stdin is not a terminal.")
+    if not yes and not typer.confirm(question, err=True):
+        raise typer.Exit(FAILED)
+
+
 @contextlib.contextmanager
 def reporting(as_json: bool, url: str = "") -> Iterator[None]:
     """Prints errors and exits.  url: the broker, for the message if none answers."""

@@ -4,6 +4,7 @@ plain            the line is the value
 --key-separator  key, separator, value
 --json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms", "deliver_at" | "deliver_after"};
                  accepts the output of consume --format json, other members are ignored
+--large          the file is the value of one large message
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ def produce(
     transaction: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Commit a transaction after every N records.")
     ] = None,
+    large: Annotated[
+        bool, typer.Option("--large", help="The file is the value of one large message; requires --file.")
+    ] = False,
     partition: Annotated[int | None, typer.Option(min=0, help="Partition of all records, regardless of keys.")] = None,
     deliver_at: DeliverAt = None,
     deliver_after: DeliverAfter = None,
@@ -83,6 +87,14 @@ def produce(
         if file is not None and not file.is_file():
             raise CommandError(f"The file {str(file)!r} does not exist. Omit --file to read stdin.")
         times = timed(deliver_at, deliver_after)
+        if large and (file is None or json_lines or key_separator is not None or transaction is not None):
+            raise CommandError("--large requires --file, and allows only --key and --partition beside it.")
+        if large and (times != (None, None) or compression != "none"):
+            raise CommandError("--large requires --file, and allows only --key and --partition beside it.")
+    if large and file is not None:
+        with connected(url, json, TIMEOUT_MS) as client:
+            _write_large(client, topic, file, key, partition, json)
+        return
     parse = _json_record if json_lines else _keyed(key_separator) if key_separator else partial(Record, key=key)
     began_s = monotonic()
     with connected(url, json, TIMEOUT_MS) as client:
@@ -93,6 +105,18 @@ def produce(
                 write.finish()
         finally:  # after the progress bar has been removed
             _sum_up(topic, write.written, write.transactions, monotonic() - began_s, json)
+
+
+def _write_large(client: Client, topic: str, file: Path, key: str | None, partition: int | None, as_json: bool) -> None:
+    began_s, size = monotonic(), file.stat().st_size
+    with file.open("rb") as value:
+        found = client.producer(topic).send_large(value, key=key, partition=partition)
+    seconds = monotonic() - began_s
+    if as_json:
+        document({"topic": topic, "partition": found.partition, "offset": found.offset, "bytes": size,
+                  "seconds": round(seconds, 3)})  # fmt: skip
+    else:
+        typer.echo(f"{size:,} bytes to {topic} {found.partition}:{found.offset}, {seconds:.1f} s")
 
 
 def _write_lines(

@@ -17,6 +17,7 @@ from redis_ledger.app.cli.output import (
     DeliverAt,
     Json,
     Url,
+    confirm,
     connected,
     counted,
     document,
@@ -168,11 +169,7 @@ def clear(
 ) -> None:
     """Cancel all scheduled records."""
     what = f"all scheduled records of {topic!r}" + ("" if partition is None else f", partition {partition}")
-    with reporting(json):
-        if not yes and not typer.get_text_stream("stdin").isatty():
-            raise CommandError(f"Cancelling {what} cannot be undone; use --yes if stdin is not a terminal.")
-    if not yes and not typer.confirm(f"Cancel {what}?", err=True):
-        raise typer.Exit(FAILED)
+    confirm(yes, f"Cancelling {what}", f"Cancel {what}?", json)
     with connected(url, json) as client:
         gone = client.scheduled.clear(topic, partition)
         if json:

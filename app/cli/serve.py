@@ -78,7 +78,7 @@ def _run(
     allow_anonymous: bool,
     logged: list[str],
 ) -> None:
-    from redis_ledger.app.process import redis_url
+    from redis_ledger.app.process import redis_url, startup
     from redis_ledger.app.process import settings as environment
     from redis_ledger.app.process.addresses import HostPort, check_not_open
     from redis_ledger.app.process.kafka_listeners import listeners
@@ -106,27 +106,28 @@ def _run(
     # Child processes read the file themselves, so that the URL stays out of their environment.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
 
-    # These imports take most of the start-up time: validate the options first.
-    import uvloop
+    options = startup.Options(data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin)
+    arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
+    arguments += ["--allow-anonymous"] if allow_anonymous else []
+    arguments += [word for each in settings for word in ("--set", each)]
+    with contextlib.ExitStack() as stack:
+        bound = stack.enter_context(startup.listening(options)) if brokers == 1 else None
+        starting = stack.enter_context(startup.starting_redis(options, os.environ))
 
-    from redis_ledger.app.process import broker_process, supervisor
+        # These imports take most of the start-up time, while the embedded server loads its data.
+        import uvloop
 
-    options = broker_process.Options(
-        data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin
-    )
+        from redis_ledger.app.process import broker_process, supervisor
 
-    async def several() -> None:
-        async with contextlib.AsyncExitStack() as stack:
-            # The parent holds a reference too, so that the embedded server survives the last child.
-            await broker_process.attach(stack, options, os.environ, broker_process.ServerProblem())
-            arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
-            arguments += ["--allow-anonymous"] if allow_anonymous else []
-            arguments += [word for each in settings for word in ("--set", each)]
-            first = kafka_addresses[""].bound if kafka_addresses else None
-            await supervisor.supervise(address, first, brokers, arguments, handed_on, broker_process.say_ready)
+        async def several() -> None:
+            async with contextlib.AsyncExitStack() as held:
+                # The parent holds a reference too, so that the embedded server survives the last child.
+                await broker_process.attach(held, starting, broker_process.ServerProblem())
+                first = kafka_addresses[""].bound if kafka_addresses else None
+                await supervisor.supervise(address, first, brokers, arguments, handed_on, broker_process.say_ready)
 
-    async def one() -> None:
-        await broker_process.serve(options)
+        async def one() -> None:
+            assert bound is not None
+            await broker_process.serve(options, bound, starting)
 
-    work = one if brokers == 1 else several
-    uvloop.run(broker_process.run_until_stopped(work, exit_with_stdin))
+        uvloop.run(broker_process.run_until_stopped(one if brokers == 1 else several, exit_with_stdin))

@@ -1,4 +1,4 @@
-"""`redis-ledger topics`: create, list, describe, alter, delete."""
+"""`redis-ledger topics`: create, list, describe, alter, delete; offsets, offloaded records and transactions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import Annotated
 
 import typer
 
-from redis_ledger.app.cli.output import URL, Json, Url, connected, counted, document, group, reporting, table
+from redis_ledger.app.cli.output import (
+    URL,
+    Json,
+    Url,
+    confirm,
+    connected,
+    counted,
+    document,
+    group,
+    moment,
+    reporting,
+    table,
+)
 from redis_ledger.app.process.command_error import CommandError
-from redis_ledger.client.models import PartitionState, Topic
+from redis_ledger.client.models import Isolation, PartitionState, Topic
 
 topics = group("Create, list, describe, alter and delete topics.")
 
@@ -54,10 +66,17 @@ def list_(url: Url = URL, json: Json = False) -> None:
 
 
 @topics.command()
-def describe(name: Name, url: Url = URL, json: Json = False) -> None:
+def describe(
+    name: Name,
+    subscriptions: Annotated[
+        bool, typer.Option("--subscriptions", help="Include subscriptions with their unacknowledged records.")
+    ] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
     """Show a topic and its partitions."""
     with connected(url, json) as client:
-        found = client.topics.describe(name)
+        found = client.topics.describe(name, subscriptions=subscriptions)
         if json:
             document(found)
             return
@@ -68,6 +87,116 @@ def describe(name: Name, url: Url = URL, json: Json = False) -> None:
         )
         heads = ["partition", "start", "offloaded", "stable", "end", "bytes", "ledgers", "open transactions"]
         table(heads, [_row(p) for p in found.partition_states], is_boxed=False)
+        rows = [
+            (p.partition, p.committed_transactions, p.aborted_transactions, p.scheduled) for p in found.partition_states
+        ]
+        heads = ["partition", "committed transactions", "aborted transactions", "scheduled records"]
+        table(heads, rows, is_boxed=False)
+        if subscriptions:
+            unacked = [(s.name, s.kind, s.unacknowledged, s.pending) for s in found.subscriptions]
+            table(["subscription", "kind", "unacknowledged", "pending"], unacked, is_boxed=False)
+            if not found.subscriptions_complete:
+                typer.echo("There are more subscriptions.", err=True)
+
+
+@topics.command()
+def transactions(
+    name: Name,
+    partition: Annotated[int, typer.Argument(min=0, metavar="PARTITION")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Of open and of aborted transactions.")] = 100,
+    open_from: Annotated[int, typer.Option(min=0, help="First offset of the first open one.")] = 0,
+    aborted_from: Annotated[int, typer.Option(min=0, help="Marker offset of the first aborted one.")] = 0,
+    low_watermarks: Annotated[bool, typer.Option("--low-watermarks", help="Include the low watermarks.")] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Show the transaction buffer of a partition."""
+    with connected(url, json) as client:
+        found = client.topics.transactions(
+            name, partition, limit=limit, open_from=open_from, aborted_from=aborted_from, low_watermarks=low_watermarks
+        )
+        if json:
+            document(found)
+            return
+        typer.echo(f"{found.topic}:{found.partition}  stable offset {found.stable_offset} of {found.end_offset}")
+        if found.held_by is not None:
+            typer.echo(f"held by transaction {found.held_by.transaction}, open since {_time(found.held_by.started_ms)}")
+        snapshot = (
+            "none" if found.snapshot is None else f"{_time(found.snapshot.taken_ms)} up to {found.snapshot.position}"
+        )
+        typer.echo(
+            f"open {found.open_transactions:,}  committed {found.committed_transactions:,}  aborted "
+            f"{found.aborted_transactions:,}  aborted set {found.aborted_set:,}  tombstones {found.tombstones:,}  "
+            f"snapshot {snapshot}"
+        )
+        rows = [("open", each.transaction, each.first_offset, "") for each in found.open]
+        rows += [("aborted", f"producer {each.producer_id}", each.first_offset, str(each.last_offset))
+                 for each in found.aborted]  # fmt: skip
+        if rows:
+            table(["state", "transaction", "first offset", "marker"], rows)
+        if found.open_next is not None or found.aborted_next is not None:
+            more = {"--open-from": found.open_next, "--aborted-from": found.aborted_next}
+            typer.echo("More: " + " ".join(f"{option} {at}" for option, at in more.items() if at is not None), err=True)
+        if low_watermarks:
+            table(["coordinator", "low watermark"], [(each.coordinator, each.serial) for each in found.low_watermarks])
+
+
+@topics.command("offset-at")
+def offset_at(
+    name: Name,
+    partition: Annotated[int, typer.Argument(min=0, metavar="PARTITION")],
+    time: Annotated[str, typer.Argument(metavar="TIME", help="ISO 8601, or ms since 1970.")],
+    uncommitted: Annotated[bool, typer.Option("--uncommitted", help="Also above the stable offset.")] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Find the first record that is as late as a time."""
+    with reporting(json):
+        at_ms = moment(time, "TIME")
+        assert at_ms is not None, "the argument is required"
+    with connected(url, json) as client:
+        isolation: Isolation = "read_uncommitted" if uncommitted else "read_committed"
+        found = client.topics.offset_at(name, partition, at_ms, isolation)
+        if json:
+            document(found)
+        elif found.timestamp_ms is None:
+            typer.echo(f"No record is as late; the end is at offset {found.offset}.")
+        else:
+            typer.echo(f"offset {found.offset}, of {_time(found.timestamp_ms)}")
+
+
+@topics.command()
+def offloaded(name: Name, url: Url = URL, json: Json = False) -> None:
+    """Show which records are in Parquet files."""
+    with connected(url, json) as client:
+        found = client.offload.describe(name)
+        if json:
+            document(found)
+            return
+        rows = [
+            (p.partition, p.start_offset, p.offloaded_offset, p.stable_offset, len(p.segments), p.version)
+            for p in found.partitions
+        ]
+        table(["partition", "start", "offloaded", "stable", "segments", "version"], rows, is_boxed=False)
+
+
+@topics.command()
+def transaction(
+    name: Name,
+    partition: Annotated[int, typer.Argument(min=0, metavar="PARTITION")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="For example 3-3821040230400.")],
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Show one transaction in a partition."""
+    with connected(url, json) as client:
+        found = client.topics.transaction(name, partition, id)
+        if json:
+            document(found)
+            return
+        offsets = "" if found.first_offset is None else f"  first offset {found.first_offset}"
+        marker = "" if found.last_offset is None else f"  marker {found.last_offset}"
+        typer.echo(f"{found.transaction}: {found.state}{offsets}{marker}")
 
 
 @topics.command()
@@ -97,11 +226,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete a topic, its records and subscriptions."""
-    with reporting(json):
-        if not yes and not typer.get_text_stream("stdin").isatty():
-            raise CommandError(f"Deleting {name!r} cannot be undone; use --yes if stdin is not a terminal.")
-    if not yes and not typer.confirm(f"Delete {name!r}, its records and subscriptions?", err=True):
-        raise typer.Exit(1)
+    confirm(yes, f"Deleting {name!r}", f"Delete {name!r}, its records and subscriptions?", json)
     with connected(url, json) as client:
         client.topics.delete(name)
         if json:

@@ -1,4 +1,4 @@
-"""Records for the topic page: the newest, or those from an offset on; committed only, or all.
+"""Records for the topic page: the newest, or those from an offset on; committed only, all, or with markers.
 
 A record that is not committed is open, held (committed, but above the last stable offset) or aborted.
 A query reads at most READ_BYTES_MAX per partition and returns the offset ranges that it has read.  A batch that cannot
@@ -21,6 +21,7 @@ from redis_ledger.errors import BadRequest, DecodingBusy, TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.record_slices import UNREADABLE
 from redis_ledger.records.batch import read_header
+from redis_ledger.records.control import read_marker
 from redis_ledger.records.read import Record
 
 READ_BYTES_MAX, READ_BYTES = 2 << 20, 1 << 20
@@ -31,10 +32,13 @@ PARTITIONS_MAX = 16
 
 
 class RecordQuery(NamedTuple):
+    """has_markers: the ends of transactions are rows too; not with is_committed."""
+
     topic: str
     find: str
     is_committed: bool
     most: int
+    has_markers: bool = False
 
 
 class Row(msgspec.Struct):
@@ -113,6 +117,8 @@ async def _rows(
         ends = {txn: await _end(broker, txn) for txn in ahead}
         for batch in fetched.batches:
             if batch.is_control:
+                if asked.has_markers and batch.base_offset >= at and not asked.find:
+                    found.append(_marker_row(batch, partition))
                 continue
             state, first = _state(batch, kept, fetched.stable_offset, ends), max(batch.base_offset, at)
             if budget.is_spent:
@@ -161,6 +167,13 @@ def _row(record: Record, partition: int, state: RecordState, txn: TxnId | None) 
         [(short(name), short(text(each))) for name, each in record.headers[:HEADERS_MAX]], state,
         "" if txn is None else str(txn), value is not None and len(value) > VALUE_CHARACTERS,
     )  # fmt: skip
+
+
+def _marker_row(batch: FetchedBatch, partition: int) -> Row:
+    end, txn = read_marker(batch.data), "" if batch.transaction is None else str(batch.transaction)
+    state: RecordState = "committed" if end.commit else "aborted"
+    shown = f"[marker: {'commit' if end.commit else 'abort'}]"
+    return Row(partition, end.offset, end.timestamp_ms, None, shown, [], state, txn, False)
 
 
 def _unread(partition: int, first: int, batch: FetchedBatch, state: RecordState, error: BadRequest) -> Row:

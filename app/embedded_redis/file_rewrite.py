@@ -64,11 +64,11 @@ class FileRewrite:
     def look(self) -> bool:
         """Starts a rewrite if it is due, and returns whether it was.  Raises OSError.  Blocks."""
         socket = self._socket()
-        now = Footprint.of({**probe.info(socket, "persistence"), **probe.info(socket, "memory")})
-        if is_due(now):
-            reply = probe.ask(socket, "BGREWRITEAOF")
-            if not reply.startswith(b"+") and b"already in progress" not in reply:
-                self._limited_log.warning(
-                    "the append-only file could not be rewritten", error=reply.decode(errors="replace").strip()
-                )
-        return is_due(now)
+        if not is_due(Footprint.of(probe.info(socket, "persistence", "memory"))):
+            return False
+        reply = probe.ask(socket, "BGREWRITEAOF")
+        if not reply.startswith(b"+") and b"already in progress" not in reply:
+            self._limited_log.warning(
+                "the append-only file could not be rewritten", error=reply.decode(errors="replace").strip()
+            )
+        return True

@@ -37,9 +37,9 @@ def ping(socket_path: Path) -> bytes:
         return b""
 
 
-def info(socket_path: Path, section: str) -> dict[str, str]:
-    """A section of INFO; empty while the server loads its data.  Raises OSError."""
-    lines = ask(socket_path, f"INFO {section}").decode(errors="replace").splitlines()
+def info(socket_path: Path, *sections: str) -> dict[str, str]:
+    """Sections of INFO, also while the server loads its data.  Raises OSError."""
+    lines = ask(socket_path, f"INFO {' '.join(sections)}").decode(errors="replace").splitlines()
     return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
 

@@ -31,16 +31,23 @@ from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
 from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, count_unrouted
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.app.http.routers import (
+    batched_writes,
+    coordinators,
     health,
+    large_messages,
     metrics,
     offload,
+    partition_transactions,
     producers,
     quotas,
     records,
     scheduled,
     security,
+    subscription_state,
     subscriptions,
+    test_hooks,
     topics,
+    transaction_views,
     transactions,
 )
 from redis_ledger.broker.broker import Broker
@@ -53,11 +60,17 @@ site = Routes("health")
 ROUTERS = (
     topics,
     records,
+    large_messages,
     scheduled,
     offload,
+    partition_transactions,
     subscriptions,
+    subscription_state,
     transactions,
+    transaction_views,
+    coordinators,
     producers,
+    batched_writes,
     security,
     quotas,
     health,
@@ -103,9 +116,10 @@ def _docs() -> bytes:
     return docs.page(_openapi()).encode()
 
 
-def create_app(broker: Broker | OpenBroker) -> FastPath:
-    """The ASGI application; stateless apart from the broker."""
+def create_app(broker: Broker | OpenBroker, hooks: test_hooks.Hooks | None = None) -> FastPath:
+    """The ASGI application; stateless apart from the broker.  hooks: adds /v1/test; without them it does not exist."""
     services = Services()
+    operations = OPERATIONS if hooks is None else (*OPERATIONS, *test_hooks.routes(hooks).operations)
     if isinstance(broker, Broker) or not callable(broker):
         services.broker = broker
 
@@ -129,7 +143,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
         redirect_slashes=False,
     )  # fmt: skip
     app.openapi = _openapi  # type: ignore[method-assign]  # FastAPI's documented way to replace the document
-    for operation in (*OPERATIONS, *_PAGES):
+    for operation in (*operations, *_PAGES):
         path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
         app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
     console = Console(services)

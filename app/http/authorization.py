@@ -59,11 +59,19 @@ WRITE_TRANSACTIONAL_ID = each_name(Op.WRITE, Resource.TRANSACTIONAL_ID)
 OWN_TOKEN = Requirement(Scope.OWN_TOKEN, Op.ALTER, Resource.CLUSTER, "token")
 
 
+def path_transaction(request: HttpRequest, id: str) -> TxnId:
+    """Parses the transaction id of a path, for an operation that changes the transaction.  Raises
+    TransactionsDisabled."""
+    request.broker.transactions.check_enabled()
+    return TxnId.parse(id)
+
+
 async def own_transaction(request: HttpRequest, text: str | None) -> TxnId | None:
-    """Parses a transaction id of the body or the query.  Raises TransactionForbidden if it is not the caller's own."""
+    """Parses a transaction id of the body or the query.  Raises TransactionForbidden if it is not the caller's own,
+    TransactionsDisabled."""
     if text is None:
         return None
-    txn = TxnId.parse(text)
+    txn = path_transaction(request, text)
     if request.broker.security.is_on:
         await request.broker.transaction_owners.check(request.caller, txn)
     return txn

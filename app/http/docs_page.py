@@ -62,8 +62,8 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[
     parts = [_prose(operation["description"])]
     rows = [_row(p["name"], p["in"], p["schema"], p["description"]) for p in operation.get("parameters", ())]
     request = ""
-    if body := operation.get("requestBody"):
-        media = body["content"]["application/json"]
+    media = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if media is not None:  # not a stream of bytes, whose operation describes it
         rows += _members(media["schema"], schemas)
         request = _example("Request", media)
     if rows:

@@ -41,14 +41,22 @@ def fingerprint(request: HttpRequest, body: bytes) -> bytes:
 
 
 async def once(
-    request: HttpRequest, key: str, run: Callable[[], Awaitable[HttpResponse]], *, produces: bool = False
+    request: HttpRequest,
+    key: str,
+    run: Callable[[], Awaitable[HttpResponse]],
+    *,
+    produces: bool = False,
+    has_body: bool = True,
 ) -> tuple[HttpResponse, str]:
-    """Runs the request once.  produces: the request may write records and needs a producer id.
+    """Runs the request once.
+
+    produces   the request may write records and needs a producer id
+    has_body   False: the endpoint streams the body, so only its length is compared
 
     Raises the errors of `run` and of the claim.
     """
     check_key(key)
-    body = await request.body()
+    body = await request.body() if has_body else b"%d" % request.declared_bytes()
     producer_id = await request.broker.producers.ids.allocate_keyed() if produces else None
     # With authentication on, keys are scoped to the principal: no one gets the response of another principal.
     scope = request.caller.principal if request.broker.security.is_on else ""

@@ -28,7 +28,9 @@ TAGS = {
     "offload": "Records offloaded to Parquet: plans, segments and manifests.",
     "subscriptions": "Cursors with acknowledgements: receive, acknowledge, nack, seek.",
     "transactions": "Atomic production and acknowledgement.",
+    "coordinators": "Transaction coordinators: statistics, logs, and their number.",
     "producers": "Producer ids for idempotent production.",
+    "batched writes": "Thresholds of the writes that several transactions share.",
     "quotas": "Limits of principals on each broker.",
     "security": "ACLs, tokens, users and the audit log.",
     "health": "Probes, metrics and the entry point.",
@@ -43,6 +45,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "Partitions are numbered from 0.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
         "example": 0,
+    },
+    "offset": {
+        "description": "The offset of a record.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": core.NUMBER_MAX},
+        "example": 17,
     },
     "name": {
         "description": "A subscription's name, percent-encoded; 1 to 200 printable characters.",
@@ -64,6 +71,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
         "example": "ada",
     },
+    "log": {
+        "description": "transaction_log, or pending_acks for transactional acknowledgements.",
+        "schema": {"type": "string", "enum": ["transaction_log", "pending_acks"]},
+        "example": "transaction_log",
+    },
     "principal": {
         "description": "A principal such as User:ada; User:* is the default.",
         "schema": {"type": "string", "minLength": 6, "maxLength": 255, "pattern": "^User:"},
@@ -73,6 +85,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "A transaction id.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,15}$"},
         "example": "3-3821040230400",
+    },
+    "coordinator": {
+        "description": "Coordinators are numbered from 0.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": 32_767},
+        "example": 3,
     },
 }
 ANY_ERRORS = (
@@ -169,7 +186,7 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         parameters += (KEY_PARAMETER, TTL_PARAMETER)
     if parameters:
         shown["parameters"] = parameters
-    if operation.body is not None:
+    if operation.body is not None or operation.streamed:
         shown["requestBody"] = _request_body(operation)
     shown["responses"] = {**_answers(operation), **_problems(operation)}
     return shown
@@ -217,6 +234,8 @@ def _schema(kind: Any) -> dict[str, Any]:
 
 
 def _request_body(operation: Operation) -> dict[str, Any]:
+    if operation.streamed:
+        return {"required": True, "content": _BYTES}
     content: dict[str, Any] = {"application/json": {"schema": _schema(operation.body)}}
     if "request" in operation.examples:
         content["application/json"]["example"] = operation.examples["request"]
@@ -231,6 +250,8 @@ def _answers(operation: Operation) -> dict[str, Any]:
         answer: dict[str, Any] = {"description": _ANSWERED.get(status, "Done.")}
         if kind is str:
             answer["content"] = {"text/plain": {"schema": {"type": "string"}}}
+        elif kind is bytes:
+            answer["content"] = _BYTES
         elif kind is not None:
             answer["content"] = {"application/json": {"schema": _schema(kind)}}
             if str(status) in operation.examples:
@@ -247,6 +268,7 @@ def _answers(operation: Operation) -> dict[str, Any]:
     return answers
 
 
+_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _ANSWERED = {200: "Done.", 201: "Created.", 204: "Done; no body."}
 _FETCH_HEADERS = {
     "Redis-Ledger-Next-Offset": "Next offset to read.",

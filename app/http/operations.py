@@ -52,6 +52,7 @@ from redis_ledger.errors import (
     TransactionAbortOnly,
     TransactionEnded,
     TransactionNotFound,
+    TransactionsDisabled,
     TransactionTimedOut,
 )
 from redis_ledger.telemetry import logs, metrics, tracing
@@ -67,7 +68,7 @@ UNKNOWN = "unknown"  # the operation label of requests without a route
 # Errors of operations on a transaction.
 TRANSACTION_ERRORS = (
     TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
-    TransactionTimedOut, TransactionAbortOnly,
+    TransactionTimedOut, TransactionAbortOnly, TransactionsDisabled,
 )  # fmt: skip
 
 
@@ -112,6 +113,7 @@ class Operation:
 
     answers  status → body type (None: no body)
     raw      the body may also be record batches
+    streamed the body is bytes, which the endpoint reads while they arrive
     keyed    supports Idempotency-Key
     hot      served by the fast path
     """
@@ -129,6 +131,7 @@ class Operation:
     keyed: bool
     hot: bool
     raw: bool
+    streamed: bool
     optional: bool
     body: type[msgspec.Struct] | None
     query: type[msgspec.Struct] | None
@@ -172,7 +175,7 @@ class Operation:
         except ClientGone:
             return
         finally:
-            if answer is None or answer.chunks is None:
+            if answer is None or not answer.is_streamed:
                 request.end()
             else:
                 request.end_decoding()
@@ -187,7 +190,7 @@ class Operation:
         try:
             await answer.send(send)
         finally:
-            if answer.chunks is not None:
+            if answer.is_streamed:
                 request.end()
 
     async def _traced(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
@@ -254,6 +257,7 @@ class Operation:
                 key,
                 lambda: self.run(request, parameters),
                 produces=self.id in PRODUCES,
+                has_body=not self.streamed,
             )
         return await self.run(request, parameters), "ok"
 
@@ -318,6 +322,7 @@ class Routes:
         keyed: bool = False,
         hot: bool = False,
         raw: bool = False,
+        streamed: bool = False,
         optional: bool = False,
         examples: Mapping[str, Any] | None = None,
         requires: tuple[Requirement, ...] | None = None,
@@ -338,7 +343,8 @@ class Routes:
                     method=method, path=path, id=endpoint.__name__, tag=self.tag, endpoint=endpoint, status=status,
                     summary=" ".join(summary.split()).rstrip("."), description=" ".join(description.split()),
                     answers=answers or {status: None if answered is type(None) else answered},
-                    errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, optional=optional, body=body,
+                    errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, streamed=streamed,
+                    optional=optional, body=body,
                     query=hints.get("query"), examples=examples or {}, requires=requires, act=act,
                 )
             )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,8 @@ from redis_ledger.app.http.asgi import Receive, Scope, Send
 from redis_ledger.app.http.authentication import Authenticator, address_of
 from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
-from redis_ledger.errors import ClientMemoryFull, Draining, InvalidRequest, RequestTooLarge
+from redis_ledger.errors import ClientMemoryFull, Draining, InvalidRequest, LedgerError, RequestTooLarge
+from redis_ledger.telemetry import logs
 
 if TYPE_CHECKING:
     from redis_ledger.broker.broker import Broker
@@ -53,6 +54,7 @@ class HttpResponse:
     cache         value of Cache-Control
     chunks        a large body, instead of `body`; each chunk is encoded when the client has read the previous ones
     chunks_bytes  bytes of the records in `chunks`, for quotas
+    pieces        a large body that is read while it is sent, chunks_bytes long
     """
 
     status: int
@@ -62,6 +64,11 @@ class HttpResponse:
     cache: bytes = b"no-store"
     chunks: Iterator[bytes] | None = None
     chunks_bytes: int = 0
+    pieces: AsyncIterator[bytes] | None = None
+
+    @property
+    def is_streamed(self) -> bool:
+        return self.chunks is not None or self.pieces is not None
 
     async def send(self, send: Send) -> None:
         headers = [*_COMMON_HEADERS, (b"cache-control", self.cache), *self.headers]
@@ -73,6 +80,14 @@ class HttpResponse:
                 await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
             return
+        if self.pieces is not None:
+            headers += ((b"content-type", self.content_type), (b"content-length", b"%d" % self.chunks_bytes))
+            await send({"type": "http.response.start", "status": self.status, "headers": headers})
+            left = self.chunks_bytes
+            async for piece in self.pieces:
+                left -= len(piece)
+                await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
+            return  # too short a body closes the connection
         if self.status != 204:
             headers += ((b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -234,6 +249,21 @@ class HttpRequest:
             self._hold(len(chunk))
             chunks.append(chunk)
 
+    async def stream(self) -> AsyncIterator[bytes]:
+        """The body while it arrives, for operations that do not hold it.  Raises ClientGone."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            self.body_bytes += len(piece)
+            yield piece
+
+    def hold(self, count: int) -> None:
+        """Reserves client memory for a body that is streamed, until the request ends.  Raises ClientMemoryFull."""
+        self._hold(count)
+
     def _hold(self, count: int, *, is_whole: bool = False) -> None:
         """Reserves client memory until the request ends.  Raises ClientMemoryFull."""
         memory = self.broker.client_memory
@@ -324,6 +354,21 @@ class HttpRequest:
                 other.cancel()
             # Wait for the cancellation: the work may release resources.
             await asyncio.gather(task, gone, drained, return_exceptions=True)
+
+    async def while_connected(self, first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The pieces of a response, until the client disconnects or one of them cannot be read."""
+        await self.body()
+        gone = asyncio.ensure_future(self._gone())
+        try:
+            yield first
+            async for piece in pieces:
+                if gone.done():
+                    return
+                yield piece
+        except LedgerError as error:  # the response has begun: a body that is too short is all that can be said
+            logs.get().warning("a response was cut short", code=error.code, detail=error.detail)
+        finally:
+            gone.cancel()
 
     async def _until_one_of(self, *tasks: asyncio.Future[Any]) -> None:
         """Waits for a task; authorizes again when ACLs or tokens change.  Raises Unauthenticated, Forbidden."""

@@ -1,6 +1,6 @@
 """One broker process from start to drain.
 
-    start   embedded server (or --redis)  →  store  →  check of Redis  →  broker  →  HTTP  →  the ready line
+    start   listeners, embedded server (startup.py)  →  store  →  check of Redis  →  broker  →  HTTP  →  the ready line
     drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
 
 The steps are undone in reverse order on failure and on SIGTERM; the HTTP and Kafka listeners drain concurrently.
@@ -13,11 +13,10 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from redis_ledger.app.embedded_redis.data_dir import remember_cluster
@@ -25,46 +24,29 @@ from redis_ledger.app.embedded_redis.file_rewrite import FileRewrite
 from redis_ledger.app.embedded_redis.server import EmbeddedServer
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import Limits
+from redis_ledger.app.http.routers.test_hooks import Hooks
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.app.process import malloc, redis_url
-from redis_ledger.app.process.addresses import HostPort, default_advertised, listen, without_secrets
+from redis_ledger.app.process.addresses import default_advertised, without_secrets
 from redis_ledger.app.process.command_error import CommandError
-from redis_ledger.app.process.kafka_listeners import KafkaAddress, listener_text, speaking_tls
-from redis_ledger.app.process.redis_check import EMBEDDED_HAS_NO_REPLICA, checked, copies_required
+from redis_ledger.app.process.kafka_listeners import listener_text, speaking_tls
+from redis_ledger.app.process.redis_check import checked, copies_required
+from redis_ledger.app.process.startup import Listeners, Options
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.broker.broker import Broker
-from redis_ledger.clock import SystemClock
-from redis_ledger.config import Config
+from redis_ledger.clock import Clock, ShiftedClock, SystemClock
 from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.server import KafkaServer
 from redis_ledger.store.checks import Report, UnsuitableRedis
+from redis_ledger.store.faults import FaultyStore
 from redis_ledger.store.store import Store
-from redis_ledger.store.suitability import Durability
 from redis_ledger.telemetry import logs, tracing
 
 DRAIN_S_MAX = 20
 CLAIM_S = 1.0
+HOOKS_ARE_ON = "test_hooks is on: a request can crash this broker and move its clock; never use it in production"
 
 _log = logs.get()
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a broker process.
-
-    redis_url        None: the embedded server in data_dir
-    http_advertised  the published REST address, if it differs from the bound one
-    kafka            listeners by name
-    """
-
-    data_dir: Path
-    http: HostPort
-    http_advertised: HostPort | None
-    kafka: Mapping[str, KafkaAddress]
-    redis_url: str | None
-    durability: Durability
-    config: Config
-    exit_with_stdin: bool = False
 
 
 def say_ready(line: str) -> None:
@@ -89,23 +71,12 @@ class ServerProblem:
 
 
 async def attach(
-    stack: AsyncExitStack, options: Options, environ: Mapping[str, str], problem: ServerProblem
+    stack: AsyncExitStack, starting: Future[EmbeddedServer] | None, problem: ServerProblem
 ) -> EmbeddedServer | None:
-    """The embedded server, watched and released by the stack; None with an external Redis."""
-    if options.redis_url is not None:
+    """The embedded server, watched until the stack ends; None with an external Redis."""
+    if starting is None:
         return None
-    if options.durability == "replicas":
-        raise CommandError(EMBEDDED_HAS_NO_REPLICA)
-    joining = asyncio.create_task(
-        asyncio.to_thread(EmbeddedServer.attach, options.data_dir, options.durability, environ)
-    )
-    try:
-        embedded = await asyncio.shield(joining)
-    except asyncio.CancelledError:
-        # A thread cannot be cancelled: wait for it and release the server.
-        await asyncio.to_thread((await joining).release)
-        raise
-    stack.push_async_callback(asyncio.to_thread, embedded.release)
+    embedded = await asyncio.shield(asyncio.wrap_future(starting))
     watcher = asyncio.create_task(embedded.watch(problem.report), name="embedded server watcher")
     stack.push_async_callback(_cancel, watcher)
     rewriter = asyncio.create_task(FileRewrite(lambda: embedded.socket).run(), name="append-only file rewriter")
@@ -125,29 +96,24 @@ async def _checked(store: Store, options: Options, embedded: EmbeddedServer | No
     return report
 
 
-async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
+async def serve(options: Options, listeners: Listeners, starting: Future[EmbeddedServer] | None) -> None:
     """Runs until cancelled, then drains.  Raises CommandError if it cannot start."""
     malloc.return_large_blocks()
+    (bound, http), kafka = listeners
     async with AsyncExitStack() as stack:
-        # Bind first: it is the cheapest check.
-        bound, http = listen(options.http, "--http")
-        stack.callback(bound.close)
-        kafka = {}
-        for name, each in options.kafka.items():
-            kafka[name] = listen(each.bound, "--kafka")
-            stack.callback(kafka[name][0].close)
         tls = Tls.given(options.config)
         with_tls = speaking_tls(options.config, kafka)
         http_advertised = options.http_advertised or default_advertised(bound, http)
         http_url, reached = (each.url if tls is None else each.https_url for each in (http, http_advertised))
         named_by = None if tls is None else tls.named_by
         problem = ServerProblem()
-        embedded = await attach(stack, options, environ, problem)
+        embedded = await attach(stack, starting, problem)
         url = options.redis_url if embedded is None else embedded.url
         assert url is not None
         store = await redis_url.opened(
             url, prefix=options.config.prefix, timeout_ms=options.config.redis_timeout_ms,
             retry_ms=options.config.redis_retry_ms, copies=copies_required(options.config, options.durability),
+            kind=FaultyStore if options.config.test_hooks else Store,
         )  # fmt: skip
         stack.push_async_callback(store.close)
         try:
@@ -165,7 +131,13 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             except ImportError as missing:
                 raise CommandError(str(missing)) from missing
             stack.push_async_callback(asyncio.to_thread, tracing.disable)
-        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=reached)
+        clock: Clock = SystemClock()
+        hooks = None
+        if isinstance(store, FaultyStore):
+            clock = shifted = ShiftedClock()
+            hooks = Hooks(store.faults, shifted)
+            _log.warning(HOOKS_ARE_ON)
+        broker = await Broker.open(store, options.config, clock=clock, http_address=reached)
         stack.push_async_callback(broker.close)
         if embedded is not None:
             try:
@@ -175,13 +147,15 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
                     f"The data directory cannot be written ({error.strerror}): free space there."
                 ) from error
         broker.readiness["durability"] = report.durability
+        if hooks is not None:
+            broker.readiness["test_hooks"] = True
         if options.durability == "replicas":
             broker.readiness["min_insync_replicas"] = options.config.min_insync_replicas
         if tls is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
             stack.push_async_callback(_cancel, asyncio.create_task(tls.watch(), name="certificate watcher"))
         server = HttpServer(
-            create_app(broker),
+            create_app(broker, hooks),
             *http,
             drain_s=DRAIN_S_MAX,
             listening=bound,

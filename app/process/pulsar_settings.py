@@ -1,4 +1,4 @@
-"""Pulsar's names of settings, including misspelled ones of PIP-195, and former names.
+"""Pulsar's names of settings, including those of PIP-160 and misspelled ones of PIP-195, and former names.
 
 delayedDeliveryTickTimeMillis=5        alias of delayed_delivery_tick_time_ms=5
 enbaleShareDelayedMessageIndex=true    only this value is accepted
@@ -29,6 +29,7 @@ _STRICT = "nothing is ever delivered early"
 _BUCKETS = "the index is kept in Redis in buckets; there is no tracker in memory"
 _SHARED = "all subscriptions of a partition share one index"
 _LOOKAHEAD = "there is no tracker in memory"
+_ACKS = "a client waits for each acknowledgement, which is sent at once"
 _SASL = "auth_required replaces it for all listeners (docs/howto/secure.md)"
 
 ALIASES = {
@@ -55,6 +56,17 @@ ALIASES = {
         Alias("delayedDeliverySharedIndexEnabled", only="true", note=_SHARED),
         Alias("enbaleShareDelayedMessageIndex", only="true", note=_SHARED),
         Alias("delayedDeliveryFixedDelayDetectionLookahead", note=_LOOKAHEAD),
+        Alias("transactionLogBatchedWriteEnabled", "transaction_log_batched_write_enabled"),
+        Alias("transactionLogBatchedWriteMaxRecords", "transaction_log_batched_write_max_records"),
+        Alias("transactionLogBatchedWriteMaxSize", "transaction_log_batched_write_max_size"),
+        Alias("transactionLogBatchedWriteMaxDelayInMillis", "transaction_log_batched_write_max_delay_ms"),
+        *(
+            Alias(f"{prefix}BatchedWrite{name}", f"transaction_pending_ack_batched_write_{ours}")
+            for prefix in ("transactionPendingAck", "pendingAck")  # of Pulsar, and of PIP-160
+            for name, ours in (("Enabled", "enabled"), ("MaxRecords", "max_records"), ("MaxSize", "max_size"))
+        ),
+        Alias("transactionPendingAckBatchedWriteMaxDelayInMillis", note=_ACKS),
+        Alias("pendingAckBatchedWriteMaxDelayInMillis", note=_ACKS),
         Alias("kafka_sasl_enabled", only="false", note=_SASL),
     )
 }

@@ -46,11 +46,12 @@ def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
 
 
 async def opened(
-    url: str, *, prefix: str, timeout_ms: int, retry_ms: int, copies: CopiesRequired | None = None
-) -> Store:
+    url: str, *, prefix: str, timeout_ms: int, retry_ms: int, copies: CopiesRequired | None = None,
+    kind: type[Store] = Store,
+) -> Store:  # fmt: skip
     """Opens a store; logs the reason while it waits for Redis.  Raises CommandError if Redis cannot be used."""
     try:
-        return await Store.open(
+        return await kind.open(
             url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, copies=copies, on_wait=_log.warning
         )
     except ValueError as error:

@@ -18,6 +18,7 @@ from typing import Any
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.pulsar_settings import ALIASES, Alias, alias_of
 from redis_ledger.config import Config
+from redis_ledger.records.large_messages import LARGE_BYTES_MAX
 
 PREFIX = "REDIS_LEDGER_"
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -32,6 +33,7 @@ _ENDLESS = {
     "delayed_delivery_max_num_buckets",
 }
 _FROM_ZERO = {
+    "large_message_bytes_max",
     "max_active_transactions_per_coordinator",
     "transaction_log_batched_write_max_delay_ms",
     "redis_retry_ms",
@@ -198,6 +200,10 @@ def _agree(config: Config) -> None:
         )
     if (config.jwt_issuer or config.jwt_audience) and not config.jwt_jwks:
         raise BadSetting("jwt_issuer and jwt_audience require jwt_jwks, a file or URL with the issuer's keys.")
+    if config.large_message_bytes_max > LARGE_BYTES_MAX:
+        raise BadSetting(
+            f"large_message_bytes_max={config.large_message_bytes_max} is above the maximum of {LARGE_BYTES_MAX}."
+        )
     if config.coordinators > 1 << 15:
         raise BadSetting(f"coordinators={config.coordinators} is above the maximum of 32768.")
     if config.num_partitions > config.partitions_max:

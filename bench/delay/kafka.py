@@ -92,17 +92,17 @@ async def connected(served: RunningBroker, connections: int) -> AsyncIterator[li
 
 def produce(topic: str, batch: bytes, partition: int = 0) -> bytes:
     data = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(partition, batch)])]
-    return _frame(PRODUCE, PRODUCE_VERSION, ProduceRequest(None, -1, TIMEOUT_MS, data))
+    return frame(PRODUCE, PRODUCE_VERSION, ProduceRequest(None, -1, TIMEOUT_MS, data))
 
 
 def fetch(topic: str, offset: int, wait_ms: int, partition: int = 0, bytes_max: int = 1 << 20) -> bytes:
     requested = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=bytes_max)
     topics = [FetchTopic(topic=topic, partitions=[requested])]
     message = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=1 << 24, topics=topics)
-    return _frame(FETCH, FETCH_VERSION, message)
+    return frame(FETCH, FETCH_VERSION, message)
 
 
-def _frame(key: int, version: int, message: Any) -> bytes:
+def frame(key: int, version: int, message: Any) -> bytes:
     return b"".join(request(key, version, 0, "bench", message))
 
 

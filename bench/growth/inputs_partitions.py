@@ -7,6 +7,7 @@ import secrets
 
 from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.fsck.log_trace import Batch
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.service import Fsck
@@ -15,6 +16,7 @@ from redis_ledger.fsck.snapshot_taker import STORE, SnapshotTaker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.ledger.append_request import AppendRequest
+from redis_ledger.ledger.reclaim import reclaim
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.plan import STRETCHES_MAX
 from redis_ledger.offload.scripts import OffloadScripts
@@ -62,6 +64,21 @@ async def cut(broker: Broker) -> None:
     partition = await filled(broker, 30_000)
     while (await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=29_000)).entries:
         pass
+
+
+async def reclaimed(broker: Broker) -> None:
+    """Aborted batches of every size, and aborts in the shadow of an old transaction, which are walked over."""
+    partition = await filled(broker, 1)
+    old = (await broker.transactions.begin(600_000)).id
+    await broker.records.produce("t", [NewRecord(None, ONE)], transaction=old)
+    for value, count in ((ONE, 2_000), (bytes(1 << 20), 40), (bytes(7 << 20), 4)):
+        txns = [(await broker.transactions.begin(600_000)).id for _ in range(count)]
+        for t in txns:
+            await broker.records.produce("t", [NewRecord(None, value)], transaction=t)
+        await asyncio.gather(*(broker.transactions.abort(t) for t in txns))
+    await broker.transactions.commit(old)
+    head = await partition.offsets.head()
+    await reclaim(broker.store, partition.keys, "t", partition.topic_id, head.stable_offset)
 
 
 async def silent_producers(broker: Broker) -> None:
@@ -150,4 +167,4 @@ async def checked(broker: Broker) -> None:
     await Fsck(broker.store, broker.config, broker.clock).run(repair=True)
 
 
-INPUTS = (appends, ledgers, cut, silent_producers, segments, buffer_snapshots, members, brokers, checked)
+INPUTS = (appends, ledgers, cut, reclaimed, silent_producers, segments, buffer_snapshots, members, brokers, checked)

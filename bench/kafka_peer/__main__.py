@@ -66,11 +66,13 @@ CASES = tuple(case for group in GROUPS for part in group.parts for case in part.
 
 
 class Roles(NamedTuple):
-    """What is compared.  bench: of the figures; None: nothing is written.  peer: of the second role, in them."""
+    """What is compared.  bench: of the figures; None: nothing is written.  peer: of the second role, in them.
+    outages: whether its servers can be killed."""
 
     makers: Callable[[Toolbox, Group], dict[str, Maker]]
     bench: str | None = None
     peer: str = "kafka"
+    outages: bool = True
 
 
 def against_kafka(toolbox: Toolbox, group: Group) -> dict[str, Maker]:
@@ -118,7 +120,8 @@ def main() -> int:
         roles = Roles(kafka_twice)
     elif args.before is not None:
         makers = against_tree(args.before.resolve(), cluster=args.cluster)
-        roles = Roles(makers, "kafka_peer_cluster" if args.cluster else "kafka_peer_trees", "before")
+        bench = "kafka_peer_cluster" if args.cluster else "kafka_peer_trees"
+        roles = Roles(makers, bench, "before", outages=not args.cluster)
     if args.cluster and args.before is None:
         parser.error("--cluster compares two source trees: name the other one with --before")
     if unknown := [case for case in cases if case not in CASES]:
@@ -145,7 +148,7 @@ class Bench:
         try:
             toolbox = prepared(say)
             for group in GROUPS:
-                if group.has_outages and self._roles.bench == "kafka_peer_cluster":
+                if group.has_outages and not self._roles.outages:
                     continue
                 if parts := [part for part in group.parts if set(part.cases) & set(self._report.cases)]:
                     self._measure(toolbox, group._replace(parts=parts))

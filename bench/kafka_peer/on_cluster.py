@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
 
 from bench.kafka_peer.servers import Ours, Server
+from bench.processes import REDIS_SETTINGS
 from tests.support import redis_servers
 
 BROKERS, PRIMARIES = 2, 3
 # A rewrite of the append-only file would be the work of six more processes on two cores.
-SETTINGS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "no", "auto_aof_rewrite_percentage": "0"}
 
 
 class OnCluster(Server):
@@ -39,7 +38,7 @@ class OnCluster(Server):
         return self._brokers[0].command()
 
     def launch(self) -> None:
-        cluster = self._stack.enter_context(redis_servers.redis_cluster(PRIMARIES, **SETTINGS))
+        cluster = self._stack.enter_context(redis_servers.redis_cluster(PRIMARIES, **REDIS_SETTINGS))
         self._primaries = [each.pid for each in cluster.servers]
         for number in range(BROKERS):
             home = self.home / f"broker{number}"

@@ -1,4 +1,4 @@
--- Finds the deliverable ranges of the log: decided data that is not of an aborted transaction.
+-- Finds the deliverable ranges of the log: decided data that is not of an aborted transaction, and no chunk of a large message.
 
 -- Returns producer id → {first, last, ...} of aborted transactions that can have records from `from` to `to` (exclusive).
 -- A member is "producer first stable", its score the abort marker.  If a member's stable offset, taken at its abort,
@@ -33,7 +33,7 @@ end
 
 -- Calls visit(first, last, fields) for every range of offsets in [from, to), ascending: fields are those of the log entry,
 -- in the order of ledger/append (values at even indexes), or nil if the range is not deliverable: a gap, a marker, an
--- aborted batch.  If visit returns an offset, the walk stops there.  Returns the offset reached and the number of entries
+-- aborted batch, a chunk (flag 16).  If visit returns an offset, the walk stops there.  Returns the offset reached and the number of entries
 -- read, at most entries_max.  clear_to: below it any number of aborted transactions is read, above it 300 (nil: any number
 -- everywhere); if there are more, the walk stops and the third result is true.
 local VISITED_MAX = 300
@@ -53,7 +53,7 @@ local function each_stretch(log, aborted, from, to, entries_max, visit, clear_to
         at = base
       end
       local flags = tonumber(fields[18])
-      if flags % 4 >= 2 then
+      if flags % 4 >= 2 or flags >= 16 then
         fields = nil
       elseif flags % 2 == 1 then
         local upto = tonumber(string.match(page[#page][1], "^(%d+)")) + 1

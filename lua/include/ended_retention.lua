@@ -13,7 +13,7 @@ local function surplus_of(key, keep_ms, keep, most)
   return redis.call("ZRANGEBYSCORE", key, 0, "+inf", "LIMIT", 0, #old + math.min(surplus, most))
 end
 
--- Removes nonces that no outcome needs any more.
+-- Removes nonces that no outcome and no live transaction needs any more.
 local function nonces_forget(nonces)
   if #nonces == 0 then return end
   local serials, begun, unused = hmget_chunked(KEYS[7], nonces), {}, {}
@@ -21,9 +21,9 @@ local function nonces_forget(nonces)
     if serials[n] then begun[#begun + 1], unused[#unused + 1] = serials[n], nonce end
   end
   if #begun == 0 then return end
-  local gone = {}
+  local gone, live = {}, hmget_chunked(KEYS[2], begun)
   for n, outcome in ipairs(hmget_chunked(KEYS[5], begun)) do
-    if not outcome then gone[#gone + 1] = unused[n] end
+    if not outcome and not live[n] then gone[#gone + 1] = unused[n] end
   end
   call_chunked("HDEL", KEYS[7], gone)
 end

@@ -12,7 +12,7 @@ ARGV        1 topic_id  2 ledger  3 now_ms  4 channel to publish to (leader epoc
             5.. the batches, ten each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
             or the serial "?" and "KEYS:call:place:broker": where the reply to the registration is stored
-            owner of the producer id ("" not compared)
+            owner of the producer id ("" not compared; OF_CHUNKS: a chunk of a large message, transactional, no sequence)
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, reply ...} one reply for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
             | {STALE_EPOCH, epoch_now} | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED}
@@ -26,6 +26,8 @@ SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/deci
 --- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/producers"
+
+local OF_CHUNKS, CHUNK = "chunk", "17" -- flags of its log entry: 1 transactional, 16 a chunk, which subscriptions skip
 
 -- The serial of the transaction that a coordinator's call has registered the partition with; nil if it was refused, or if it
 -- is not the broker's newest call.
@@ -95,9 +97,9 @@ end
 
 for _, a in ipairs(accepted) do
   local at = a[1]
+  local flags = ARGV[at + 7] == "" and "0" or ARGV[at + 9] == OF_CHUNKS and CHUNK or "1"
   redis.call("XADD", KEYS[3], a[4] .. "-1", "l", ledger, "e", a[2], "b", a[3], "n", ARGV[at], "s", ARGV[at + 1],
-    "p", ARGV[at + 3], "v", ARGV[at + 4], "q", ARGV[at + 5], "f", ARGV[at + 7] == "" and "0" or "1", "t", ARGV[3],
-    "m", a[5])
+    "p", ARGV[at + 3], "v", ARGV[at + 4], "q", ARGV[at + 5], "f", flags, "t", ARGV[3], "m", a[5])
 end
 for _, id in ipairs(removed) do redis.call("XDEL", data, id) end
 row.issued, row.deleted, row.bytes = row.issued + count, row.deleted + #removed, row.bytes + bytes

@@ -32,6 +32,7 @@ from redis_ledger.broker.delayed.server_clock import ServerClock
 from redis_ledger.broker.delayed.service import DelayedDelivery
 from redis_ledger.broker.delayed.trackers import Trackers
 from redis_ledger.broker.event_loop_lag import EventLoopLag
+from redis_ledger.broker.fetch.large_messages import LargeMessageReader
 from redis_ledger.broker.fetch.partition import PartitionFetch
 from redis_ledger.broker.groups.consumer_protocol import ConsumerGroups
 from redis_ledger.broker.groups.external_offsets import ExternalOffsets
@@ -44,6 +45,7 @@ from redis_ledger.broker.metrics_collector import MetricsCollector
 from redis_ledger.broker.produce.append import AppendService
 from redis_ledger.broker.produce.client_batches import ClientBatches
 from redis_ledger.broker.produce.encode import RecordEncoder
+from redis_ledger.broker.produce.large_messages import LargeMessages
 from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.security.audit import Audit
 from redis_ledger.broker.security.quotas import Quotas
@@ -52,6 +54,7 @@ from redis_ledger.broker.security.service import Security
 from redis_ledger.broker.security.transaction_owners import TransactionOwners
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
+from redis_ledger.broker.subscriptions.inspection import SubscriptionInspection
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.subscriptions.unacked import UnackedMessages
 from redis_ledger.broker.topics.configs import Configs
@@ -59,12 +62,19 @@ from redis_ledger.broker.topics.memory_pressure import MemoryPressure
 from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.broker.topics.retention import TopicRetention
 from redis_ledger.broker.topics.service import Topics
+from redis_ledger.broker.transactions.aborted_payload import AbortedPayload
+from redis_ledger.broker.transactions.batched_writes import BatchedWrites
 from redis_ledger.broker.transactions.buffer_snapshots import BufferSnapshots
+from redis_ledger.broker.transactions.coordinator_views import CoordinatorViews
 from redis_ledger.broker.transactions.execute import Execute
 from redis_ledger.broker.transactions.hanging import HangingTransactions
+from redis_ledger.broker.transactions.held_offsets import HeldOffsets
+from redis_ledger.broker.transactions.participant_details import ParticipantDetails
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
+from redis_ledger.broker.transactions.partition_transactions import PartitionTransactionsReader
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
+from redis_ledger.broker.transactions.single_append import SingleAppend
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
@@ -77,6 +87,7 @@ from redis_ledger.offload.reader import OffloadReader
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
+from redis_ledger.txn.batched_write import PENDING_ACKS, TRANSACTION_LOG, BatchedWrite
 from redis_ledger.txn.commit_all import CommitAll
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.participants import Participants
@@ -142,6 +153,9 @@ class Broker:
         self.transactions = Transactions(
             self.coordinators, participants, registry, together, self.catalog, self.quotas, config, clock
         )
+        self.coordinator_views = CoordinatorViews(store, self.coordinators, clock)
+        self.participant_details = ParticipantDetails(store, self.catalog, self.coordinators)
+        self.held_offsets = HeldOffsets(store, self.catalog, self.topics, self.coordinators, clock)
         self.producers = Producers(
             self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config,
             lambda: len(self.live_brokers.live) == 1,
@@ -158,9 +172,17 @@ class Broker:
             store, self.catalog, self.waiters, registry, self.transactions.abort, rules, self._execute, self.decoding,
             config, clock,
         )  # fmt: skip
+        self.batched_writes = BatchedWrites(
+            store, config, {TRANSACTION_LOG: self._batch_log, PENDING_ACKS: self.subscriptions.batch_acks}
+        )
         self.lag_reader = LagReader(store, self.catalog)
         self.unacked = UnackedMessages(store, self.catalog)
-        self.execute = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
+        self.inspection = SubscriptionInspection(store, self.subscriptions.cursors)
+        self.partition_transactions = PartitionTransactionsReader(store, self.catalog, self.coordinators)
+        single = SingleAppend(self.records, self.producers.ids.allocate_keyed)
+        self.execute = Execute(self.coordinators, self.transactions, self.records, single, self.subscriptions)
+        self.large_messages = LargeMessages(self.records, registry, self.execute, config, clock)
+        self.large_message_reader = LargeMessageReader(self.catalog, self.decoding)
         self.dead_letters = DeadLetters(rules, self.subscriptions.mover, self.subscriptions, self.records.topic)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
@@ -178,9 +200,10 @@ class Broker:
             store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
         )
         self.buffer_snapshots = BufferSnapshots(store, self.catalog, keeps, config, clock)
+        self.aborted_payload = AbortedPayload(store, self.catalog, self.live_brokers, keeps, config)
         self.maintenance = Maintenance(
             store, self.catalog, self.coordinators, self.transactions, self.live_brokers, self.offsets, self.producers,
-            self.delayed, self.retention, self.hanging, self.buffer_snapshots, config, clock,
+            self.delayed, self.retention, self.hanging, self.buffer_snapshots, self.aborted_payload, config, clock,
         )  # fmt: skip
 
     @classmethod
@@ -197,6 +220,7 @@ class Broker:
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
         await storage_format.agree(store)
         await broker.coordinators.refresh()
+        await broker.batched_writes.open()
         await broker.transactional_ids.open()
         await broker._compare_with_earlier_run()
         await broker.maintenance.start()
@@ -224,6 +248,7 @@ class Broker:
         await self.memory_pressure.close()
         await self.security.close()
         await self.quotas.close()
+        await self.batched_writes.close()
         await self.dead_letters.rules.close()
         self.event_loop_lag.close()
         self.metrics_collector.close()
@@ -253,6 +278,10 @@ class Broker:
                 await self.store.admission.compare_all()
             except OSError as error:
                 raise StoreUnavailable(str(error)) from error
+
+    def _batch_log(self, batched: BatchedWrite) -> None:
+        for coordinator in self.coordinators:
+            coordinator.batch(batched)
 
     async def _topic_removed(self, name: str, topic_id: str) -> None:
         await self.dead_letters.rules.remove_all(name, topic_id)

@@ -27,6 +27,7 @@ from redis_ledger.broker.cluster.unused_libraries import UnusedLibraries
 from redis_ledger.broker.delayed.service import DelayedDelivery
 from redis_ledger.broker.groups.offsets import Offsets
 from redis_ledger.broker.topics.retention import TopicRetention
+from redis_ledger.broker.transactions.aborted_payload import TICK_S, AbortedPayload
 from redis_ledger.broker.transactions.buffer_snapshots import LOOK_S, BufferSnapshots
 from redis_ledger.broker.transactions.hanging import HangingTransactions
 from redis_ledger.broker.transactions.producers import Producers
@@ -73,6 +74,7 @@ class Maintenance:
         retention: TopicRetention,
         hanging: HangingTransactions,
         buffer_snapshots: BufferSnapshots,
+        aborted_payload: AbortedPayload,
         config: Config,
         clock: Clock,
     ) -> None:
@@ -80,6 +82,7 @@ class Maintenance:
         self._transactions, self._config, self._clock = transactions, config, clock
         self._live_brokers, self._offsets, self._producers, self._delayed = live_brokers, offsets, producers, delayed
         self._retention, self._hanging, self._buffer_snapshots = retention, hanging, buffer_snapshots
+        self._aborted_payload = aborted_payload
         self._keys = CatalogKeys(store.prefix)
         self._libraries = UnusedLibraries(store, live_brokers)
         self._tasks: list[asyncio.Task[None]] = []
@@ -102,6 +105,7 @@ class Maintenance:
             loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(SCAN_S))),
             loop.create_task(self._repeat("hanging", self._end_hanging, lambda: HANGING_S)),
             loop.create_task(self._repeat("snapshots", self._buffer_snapshots.take_due, lambda: LOOK_S)),
+            loop.create_task(self._repeat("aborted", self._aborted_payload.reclaim_due, lambda: TICK_S)),
             loop.create_task(
                 self._repeat("libraries", self._in_turn("libraries", self._libraries.remove), lambda: LIBRARIES_S)
             ),

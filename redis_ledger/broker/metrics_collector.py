@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -25,20 +25,23 @@ from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import metrics, transaction_metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
-from redis_ledger.telemetry.series import Family
+from redis_ledger.telemetry.series import OTHER, Family
 from redis_ledger.txn.coordinator import Coordinators
+from redis_ledger.txn.operations import Coordinator
 
 FRESH_S, WAIT_S = 3.0, 1.0
 STALE_S = 60.0  # older values are removed: another broker has newer ones
+COORDINATORS_SHOWN = 64  # with their own series; the others share "other"
 AT_ONCE = 128  # concurrent reads; Redis answers them in about a millisecond
 
 _limited_log = RateLimitedLog()
 
 
 class PartitionOffsets(NamedTuple):
-    """held_since_ms: append time of the first record above the last stable offset."""
+    """held_since_ms: append time of the first record above the last stable offset.  open, committed, aborted:
+    transactions that have written here."""
 
     topic: str
     number: int
@@ -47,13 +50,44 @@ class PartitionOffsets(NamedTuple):
     stable: int = 0
     end: int = 0
     held_since_ms: int | None = None
+    open: int = 0
+    committed: int = 0
+    aborted: int = 0
 
 
 class PartitionMetrics(NamedTuple):
-    """Of a group or subscription on one partition.  unacked: delivered and not acknowledged."""
+    """Of a group or subscription on one partition.  unacked: delivered and not acknowledged.  pending: of these,
+    acknowledged by open transactions."""
 
     lag: int
     unacked: int
+    pending: int = 0
+
+
+class CoordinatorMetrics(NamedTuple):
+    """oldest_ms: age of the oldest open transaction; 0: none.  appends: entries that were ever added to the log."""
+
+    live: int
+    oldest_ms: int
+    begun: int
+    committed: int
+    aborted: int
+    timed_out: int
+    appends: int
+    entries: int
+
+    def with_those_of(self, other: CoordinatorMetrics) -> CoordinatorMetrics:
+        sums = CoordinatorMetrics(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return sums._replace(oldest_ms=max(self.oldest_ms, other.oldest_ms))
+
+
+def by_label(rows: Iterable[CoordinatorMetrics], most: int) -> dict[int | str, CoordinatorMetrics]:
+    """The metrics of coordinators 0 and on, by label: those beyond `most` are added up."""
+    shown: dict[int | str, CoordinatorMetrics] = {}
+    for number, row in enumerate(rows):
+        label = number if number < most else OTHER
+        shown[label] = row if label not in shown else shown[label].with_those_of(row)
+    return shown
 
 
 def parse_cursor(row: Sequence[bytes | None], place: PartitionOffsets) -> PartitionMetrics | None:
@@ -64,9 +98,11 @@ def parse_cursor(row: Sequence[bytes | None], place: PartitionOffsets) -> Partit
     if kind == b"kafka":
         at = int(offset or -1)
         return None if at < 0 else PartitionMetrics(max(place.end - max(at, place.start), 0), 0)
-    unacked = int(leased or 0) + int(held or 0)
+    pending = int(held or 0)
+    unacked = int(leased or 0) + pending
     given_back = min(int(returned or 0), int(leased or 0))
-    return PartitionMetrics(unacked + max(place.stable - max(int(read or 0), place.start), 0), unacked - given_back)
+    lag = unacked + max(place.stable - max(int(read or 0), place.start), 0)
+    return PartitionMetrics(lag, unacked - given_back, pending)
 
 
 class MetricsCollector:
@@ -94,7 +130,7 @@ class MetricsCollector:
 
     async def show(self) -> None:
         """Collects the metrics unless they are fresh; a collection longer than WAIT_S continues in the background."""
-        metrics.coordinator_waiting.set(sum(each.waiting for each in self._coordinators))
+        transaction_metrics.coordinator_waiting.set(sum(each.waiting for each in self._coordinators))
         metrics.brokers_live.set(len(self._live_brokers.live))
         metrics.kafka_brokers_live.set(len(self._live_brokers.nodes()))
         metrics.brokers_open.set(len(self._live_brokers.unauthenticated))
@@ -115,7 +151,7 @@ class MetricsCollector:
             metrics.overview_seconds.set(self._loop.time() - began)
             metrics.overview_shown.set(time.time())
         if began - self._collected_s > STALE_S:
-            for family in metrics.IN_REDIS:
+            for family in (*metrics.IN_REDIS, *transaction_metrics.IN_REDIS):
                 family.put(())
 
     async def collect(self) -> None:
@@ -158,10 +194,19 @@ class MetricsCollector:
         """The partitions that still exist, with their offsets."""
         command = self._store.command
         rows = await self._each(
-            lambda p: command("HMGET", p.keys.state, "start", "stable", "next", key=p.keys.state), places
+            lambda p: command(
+                "HMGET", p.keys.state, "start", "stable", "next", "committed", "aborted", key=p.keys.state
+            ),
+            places,
         )
         found = [
-            place._replace(start=int(row[0]), stable=int(row[1]), end=int(row[2]))
+            place._replace(
+                start=int(row[0]),
+                stable=int(row[1]),
+                end=int(row[2]),
+                committed=int(row[3] or 0),
+                aborted=int(row[4] or 0),
+            )
             for place, row in zip(places, rows, strict=True)
             if row[2] is not None
         ]
@@ -175,6 +220,9 @@ class MetricsCollector:
         for i, reply in zip(held, firsts, strict=True):
             if first := logs.parse_log(reply):
                 found[i] = found[i]._replace(held_since_ms=first[0].appended_ms)
+        counts = await self._each(lambda i: command("HLEN", found[i].keys.open, key=found[i].keys.state), held)
+        for i, count in zip(held, counts, strict=True):
+            found[i] = found[i]._replace(open=max(count - 1, 0))  # without the sentinel
         return found
 
     async def _show_offsets(self, places: Sequence[PartitionOffsets]) -> None:
@@ -192,6 +240,13 @@ class MetricsCollector:
         for family, value in shown:
             family.put([((p.topic, p.number), value(p)) for p in places])
             await asyncio.sleep(0)  # let other tasks run
+        open_of, ended_of = dict[tuple[str], int](), dict[tuple[str, str], int]()
+        for p in places:
+            open_of[p.topic,] = open_of.get((p.topic,), 0) + p.open
+            for outcome, count in (("committed", p.committed), ("aborted", p.aborted)):
+                ended_of[p.topic, outcome] = ended_of.get((p.topic, outcome), 0) + count
+        transaction_metrics.topic_live.put(open_of.items())
+        transaction_metrics.topic_ended.put(ended_of.items())
 
     async def _lags(self, places: Sequence[PartitionOffsets]) -> None:
         """Sums lag over partitions.  Partition 0 lists all groups and subscriptions.  Each is counted whole or not."""
@@ -233,31 +288,50 @@ class MetricsCollector:
             if row[0] == b"kafka":
                 groups[at] = groups.get(at, 0) + found.lag
             else:
-                lag, unacked = subscriptions.get(at, PartitionMetrics(0, 0))
-                subscriptions[at] = PartitionMetrics(lag + found.lag, unacked + found.unacked)
+                sums = zip(found, subscriptions.get(at, PartitionMetrics(0, 0)), strict=True)
+                subscriptions[at] = PartitionMetrics(*map(sum, sums))
         metrics.group_lag.put(groups.items())
         metrics.subscription_lag.put([(at, each.lag) for at, each in subscriptions.items()])
         metrics.subscription_unacked.put([(at, each.unacked) for at, each in subscriptions.items()])
+        transaction_metrics.pending_acks.put([(at, each.pending) for at, each in subscriptions.items()])
 
     async def _transactions(self) -> None:
-        command = self._store.command
+        rows = await asyncio.gather(*map(self._coordinator_metrics, self._coordinators))
+        shown = by_label(rows, COORDINATORS_SHOWN)
+        families: list[tuple[Family, Callable[[CoordinatorMetrics], float]]] = [
+            (transaction_metrics.transactions_live, lambda c: c.live),
+            (transaction_metrics.transaction_oldest, lambda c: c.oldest_ms / 1000),
+            (transaction_metrics.transactions_begun, lambda c: c.begun),
+            (transaction_metrics.transactions_timed_out, lambda c: c.timed_out),
+            (transaction_metrics.log_appends, lambda c: c.appends),
+            (transaction_metrics.log_entries, lambda c: c.entries),
+        ]
+        for family, value in families:
+            family.put([((label,), value(row)) for label, row in shown.items()])
+        transaction_metrics.transactions_ended.put(
+            [
+                ((label, outcome), count)
+                for label, row in shown.items()
+                for outcome, count in (("committed", row.committed), ("aborted", row.aborted))
+            ]
+        )
 
-        async def one(keys: Any) -> tuple[int, int | None]:
-            count, oldest = await asyncio.gather(
-                command("ZCARD", keys.order, key=keys.state),
-                command("ZRANGEBYLEX", keys.order, "(", "+", "LIMIT", 0, 1, key=keys.state),
-            )
-            if not oldest:
-                return max(int(count) - 1, 0), None
-            row = await command("HGET", keys.txns, int(oldest[0]), key=keys.state)
-            # "state deadline started ...", as Coordinators reads it
-            return int(count) - 1, int(row.split(b" ", 3)[2]) if row else None
-
-        found = await asyncio.gather(*(one(each.keys) for each in self._coordinators))
-        started = [at for _, at in found if at is not None]
-        metrics.transactions_live.set(sum(count for count, _ in found))
-        age_ms = self._clock.now_ms() - min(started) if started else 0
-        metrics.transaction_oldest.set(max(age_ms, 0) / 1000)
+    async def _coordinator_metrics(self, coordinator: Coordinator) -> CoordinatorMetrics:
+        command, keys = self._store.command, coordinator.keys
+        count, oldest, counts, info = await asyncio.gather(
+            command("ZCARD", keys.order, key=keys.state),
+            command("ZRANGEBYLEX", keys.order, "(", "+", "LIMIT", 0, 1, key=keys.state),
+            command("HMGET", keys.state, "created", "committed", "aborted", "timeout", key=keys.state),
+            command("XINFO", "STREAM", keys.log, key=keys.state),
+        )
+        row = await command("HGET", keys.txns, int(oldest[0]), key=keys.state) if oldest else None
+        # "state deadline started ...", as Coordinators reads it
+        age_ms = max(self._clock.now_ms() - int(row.split(b" ", 3)[2]), 0) if row else 0
+        log = dict(zip(info[::2], info[1::2], strict=True))
+        begun, committed, aborted, timed_out = (int(each or 0) for each in counts)
+        appends, entries = int(log[b"entries-added"]), int(log[b"length"])
+        live = max(int(count) - 1, 0)  # without the sentinel
+        return CoordinatorMetrics(live, age_ms, begun, committed, aborted, timed_out, appends, entries)
 
     def _show_nodes(self, nodes: Sequence[NodeInfo]) -> None:
         def put(family: Family, value: Callable[[NodeInfo], float | None]) -> None:

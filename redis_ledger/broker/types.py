@@ -116,7 +116,8 @@ class Fetched:
 
 @dataclass(slots=True)
 class PartitionState:
-    """bytes: of the visible log, in Redis and in Parquet.  offloaded_offset: end of the part in Parquet."""
+    """bytes: of the visible log, in Redis and in Parquet.  offloaded_offset: end of the part in Parquet.
+    committed_transactions, aborted_transactions: since the partition was created.  scheduled: records not due yet."""
 
     partition: int
     start_offset: int
@@ -128,6 +129,9 @@ class PartitionState:
     bytes: int
     open_transactions: int
     offloaded_offset: int
+    committed_transactions: int
+    aborted_transactions: int
+    scheduled: int
 
 
 class PartitionProducer(NamedTuple):
@@ -195,6 +199,16 @@ class CursorStats:
     backlog_is_exact: bool = True  # False: an upper bound that includes markers and aborted records
 
 
+class UnackedOfSubscription(NamedTuple):
+    """Sums over the partitions.  unacknowledged: delivered and not acknowledged; `pending` of them are acknowledged in
+    open transactions.  For a Kafka group: 0, and the number of pending commits."""
+
+    name: str
+    kind: SubscriptionKind
+    unacknowledged: int
+    pending: int
+
+
 @dataclass(slots=True)
 class SubscriptionStats:
     topic: str
@@ -255,6 +269,8 @@ class ExecuteRecords(NamedTuple):
 
 @dataclass(slots=True)
 class Executed:
-    transaction: TxnId
+    """transaction: None for a step that needed none."""
+
+    transaction: TxnId | None
     appended: Mapping[str, list[Appended]]  # topic → positions; empty if `replayed`
     replayed: bool = False

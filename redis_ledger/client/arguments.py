@@ -31,6 +31,7 @@ KINDS: dict[str, Kind] = {
     "id": TEXT,
     "partition": COUNT._replace(may_be_none=True),
     "timestamp_ms": COUNT._replace(may_be_none=True),
+    "size": COUNT._replace(may_be_none=True),
     "idempotency_key": TEXT._replace(may_be_none=True),
     "wait_ms": COUNT,
     "timeout_ms": POSITIVE,
@@ -51,12 +52,15 @@ KINDS: dict[str, Kind] = {
 def check(**given: Any) -> None:
     """Raises InvalidRequest for the first argument that is not of its kind."""
     for name, value in given.items():
-        kind = KINDS[name]
-        if value is None and kind.may_be_none:
-            continue
-        is_right = isinstance(value, kind.types) and not isinstance(value, bool) and value != ""
-        if not is_right or (kind.at_least is not None and value < kind.at_least):
-            raise InvalidRequest(f"{name} is {_shown(value)}; give {kind.words}.")
+        check_kind(name, value, KINDS[name])
+
+
+def check_kind(name: str, value: Any, kind: Kind) -> None:
+    if value is None and kind.may_be_none:
+        return
+    is_right = isinstance(value, kind.types) and not isinstance(value, bool) and value != ""
+    if not is_right or (kind.at_least is not None and value < kind.at_least):
+        raise InvalidRequest(f"{name} is {_shown(value)}; give {kind.words}.")
 
 
 def choice(name: str, given: Any, choices: Iterable[str]) -> None:

@@ -14,17 +14,21 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from redis_ledger.client.deliveries import Delivery
 from redis_ledger.client.models import RecordPosition
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, OutcomeUnknown
 
 RECORDS_MAX = 10_000  # of one batch; the broker takes no more
 RECORD_OVERHEAD = 24  # bytes a record may need beside its key, value and headers
 
 
-EventT = TypeVar("EventT")
+class Settable(Protocol):
+    def set(self) -> None: ...
+
+
+EventT = TypeVar("EventT", bound=Settable)
 SendResult: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"
 
 
@@ -56,11 +60,12 @@ class BatchingOptions(NamedTuple):
 
 class Batch(Generic[EventT]):
     """settled: set once `outcome` is there: the base offset, where each record went, or the error that all share.
-    is_delayed: its records are to be delivered at a time.  is_raised: a caller has got its error."""
+    is_delayed: its records are to be delivered at a time.  is_in_doubt: an answer was lost, so it may be written.
+    is_raised: a caller has got its error."""
 
     __slots__ = (
-        "compression", "due_s", "entries", "is_delayed", "is_full", "is_raised", "outcome", "partition", "settled",
-        "size",
+        "compression", "due_s", "entries", "is_delayed", "is_full", "is_in_doubt", "is_raised", "outcome", "partition",
+        "settled", "size",
     )  # fmt: skip
 
     def __init__(self, partition: int, settled: EventT, due_s: float, compression: int, is_delayed: bool) -> None:
@@ -72,8 +77,33 @@ class Batch(Generic[EventT]):
         self.entries: list[Entry] = []
         self.size = 0
         self.is_full = False
+        self.is_in_doubt = False
         self.is_raised = False
         self.outcome: SendResult | None = None
+
+    def add(self, entry: Entry, size: int) -> int:
+        """The place of the entry in the batch."""
+        self.entries.append(entry)
+        self.size += size
+        return len(self.entries) - 1
+
+    def settle(self, outcome: SendResult) -> None:
+        self.outcome = outcome
+        self.settled.set()
+
+    def doubt(self) -> None:
+        """An answer was lost."""
+        self.is_in_doubt = True
+
+    def failure(self, error: LedgerError) -> LedgerError:
+        """What the error says about the batch: a refusal says nothing about an earlier attempt whose answer was
+        lost."""
+        if not self.is_in_doubt or isinstance(error, OutcomeUnknown):
+            return error
+        return OutcomeUnknown(
+            "The records were sent, the answer was lost, and the repetition was refused: they may or may not be "
+            f"written. ({error.detail})"
+        )
 
     def position(self, index: int) -> RecordPosition:
         """Where the index-th record went.  Raises what the batch failed with."""
@@ -128,9 +158,7 @@ class Accumulator(Generic[EventT]):
         self, topic: str, partition: int, txn: Any, entry: Entry, now_s: float, batching: BatchingOptions
     ) -> tuple[Batch[EventT], int]:
         """The batch that the record joined, and its place there."""
-        queue = self._queues.get((topic, partition, txn))
-        if queue is None:
-            queue = self._queues[topic, partition, txn] = PartitionQueue(topic, partition, txn)
+        queue = self._queue(topic, partition, txn)
         size = entry.size
         batch = queue.batches[-1] if queue.batches else None
         if batch is not None and not queue.has_room(entry, batching.batch_bytes):
@@ -143,13 +171,20 @@ class Accumulator(Generic[EventT]):
             queue.batches.append(batch)
             self._pushed += 1
             heapq.heappush(self._lingering, (batch.due_s, self._pushed, queue))
-        batch.entries.append(entry)
-        batch.size += size
+        index = batch.add(entry, size)
         self.bytes_waiting += size
         if batch.size >= batching.batch_bytes or len(batch.entries) >= RECORDS_MAX or entry.idempotency_key is not None:
             batch.is_full = True
             self._wake(queue)
-        return batch, len(batch.entries) - 1
+        return batch, index
+
+    def put_batch(self, topic: str, txn: Any, batch: Batch[EventT]) -> None:
+        """Adds a batch that was filled elsewhere, ready to be sent."""
+        queue = self._queue(topic, batch.partition, txn)
+        batch.is_full = True
+        queue.batches.append(batch)
+        self.bytes_waiting += batch.size
+        self._wake(queue)
 
     def take(self, now_s: float) -> tuple[PartitionQueue[EventT], Batch[EventT]] | float | None:
         """A queue, busy from now on, and the batch to send; else the time at which there will be one; else None."""
@@ -199,6 +234,12 @@ class Accumulator(Generic[EventT]):
     @property
     def has_ready(self) -> bool:
         return bool(self._ready)
+
+    def _queue(self, topic: str, partition: int, txn: Any) -> PartitionQueue[EventT]:
+        queue = self._queues.get((topic, partition, txn))
+        if queue is None:
+            queue = self._queues[topic, partition, txn] = PartitionQueue(topic, partition, txn)
+        return queue
 
     def _of(self, txn: Any) -> Iterator[PartitionQueue[EventT]]:
         return (queue for queue in self._queues.values() if txn is ... or queue.txn is txn)

@@ -4,7 +4,7 @@ goes in   Record                                     a value with its key, heade
 comes out RecordPosition  Message                    where it went; a record as read or delivered
           ScheduledPosition  ScheduledRecord         the same of one that is delivered later
           Topic  PartitionState  SubscriptionStats   what the broker says of itself
-          TransactionStatus  Executed  OffloadedTopic
+          TransactionStatus  BatchedWrite  Executed  OffloadedTopic
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from redis_ledger.errors import UnreadableValue
 from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.offload.manifest import Plan, Segment
+from redis_ledger.records.large_messages import descriptor_of
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 Kind = Literal["shared", "exclusive"]
@@ -101,6 +102,12 @@ class Message(msgspec.Struct, frozen=True):
     @property
     def id(self) -> MessageId:
         return MessageId(self.partition, self.offset)
+
+    @property
+    def large_size(self) -> int | None:
+        """Bytes of the value of a large message, which `client.open_large` reads; None for others."""
+        found = descriptor_of(self.headers.items())
+        return None if found is None else found.size
 
     def json(self) -> Any:
         """The value read as JSON; None for a null value.  Raises UnreadableValue."""
@@ -195,15 +202,9 @@ class PartitionState(msgspec.Struct, frozen=True):
     bytes: int = 0
     open_transactions: int = 0
     offloaded_offset: int = msgspec.field(name="cold_offset", default=0)  # records below it are in Parquet
-
-
-class TopicDescription(msgspec.Struct, frozen=True):
-    name: str
-    id: str
-    partitions: int
-    settings: dict[str, int | bool | str]
-    created_ms: int
-    partition_states: list[PartitionState]
+    committed_transactions: int = 0  # since the partition was created
+    aborted_transactions: int = 0
+    scheduled: int = 0  # records that are not due yet
 
 
 class OffloadedPartition(msgspec.Struct, frozen=True):
@@ -328,6 +329,22 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     subscriptions: list[TransactionSubscription] = []
 
 
+class BatchedWrite(msgspec.Struct, frozen=True):
+    """Thresholds of one log that are in force: transaction_log, or pending_acks for transactional acknowledgements.
+
+    batched       whether operations of several transactions share writes
+    coordinators  the same for each coordinator of the transaction log, as the broker that answers writes it
+    """
+
+    log: str
+    enabled: bool
+    max_records: int
+    max_size: int
+    max_delay_ms: int
+    batched: bool
+    coordinators: dict[str, bool] = {}
+
+
 class CommittedAll(msgspec.Struct, frozen=True):
     """status: committed, committing, or already: nothing was committed, since `number` was committed before."""
 
@@ -351,10 +368,11 @@ class ExecutedRecords(msgspec.Struct, frozen=True):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """What `client.execute` did; results say where the records went."""
+    """What `client.execute` did; results say where the records went.  id: of the transaction; None if a step needed
+    none."""
 
-    id: str
     status: str
+    id: str | None = None
     results: list[ExecutedRecords] = []
 
 

@@ -11,15 +11,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from time import perf_counter
 from typing import NamedTuple
 
 from redis_ledger.cursor import scripts
 from redis_ledger.cursor.ranges import Range, size
 from redis_ledger.errors import LedgerError, StoreUnavailable
 from redis_ledger.ids import TxnId
-from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.group_commit import GroupCommit, Thresholds, Trigger
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry.transaction_metrics import LOGS
+
+ACK_BYTES, RANGE_BYTES = 64, 24  # what an acknowledgement and each of its ranges count for in the size of a call
+_log = LOGS["pending_acks"]
 
 
 class PendingAck(NamedTuple):
@@ -27,20 +32,24 @@ class PendingAck(NamedTuple):
     txn: TxnId
     ranges: Sequence[Range]
     future: asyncio.Future[int]
+    added_s: float
 
 
 class PendingAcks:
-    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str) -> None:
+    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str, thresholds: Thresholds) -> None:
         self._store, self._keys, self._topic_id, self._name = store, keys, topic_id, name
         self._loop = asyncio.get_running_loop()
         self._group: GroupCommit[PendingAck] = GroupCommit(
-            self._send, self._settle, items_max=16, turnstile=partial(store.turnstile, keys.state)
+            self._send, self._settle, turnstile=partial(store.turnstile, keys.state), on_flush=_count_batch
         )
+        self._group.limit(thresholds)
+        self.limit = self._group.limit
 
     def add(self, consumer: str, txn: TxnId, ranges: Sequence[Range]) -> asyncio.Future[int]:
         """Returns a future of the number of offsets that the transaction holds.  Raises as scripts.pending_ack."""
         future: asyncio.Future[int] = self._loop.create_future()
-        self._group.add(PendingAck(consumer, txn, ranges, future))
+        size = ACK_BYTES + RANGE_BYTES * len(ranges)
+        self._group.add(PendingAck(consumer, txn, ranges, future, perf_counter()), size)
         return future
 
     @property
@@ -75,3 +84,7 @@ class PendingAcks:
                 hold.future.set_exception(outcome)
             else:
                 hold.future.set_result(outcome)
+
+
+def _count_batch(holds: list[PendingAck], size: int, trigger: Trigger) -> None:
+    _log.flushed(len(holds), size, perf_counter() - holds[0].added_s, trigger)

@@ -40,6 +40,6 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
 
 
 def parse(partition: int, first: int, row: str) -> Lease:
-    last, consumer, deliveries, deadline = row.split(" ")
+    last, consumer, deliveries, deadline, *_ = row.split(" ")  # a fifth word is the name of the request
     who = "" if consumer == UNSEEN else unquote(consumer)
     return Lease(partition, first, int(last), who, int(deliveries), int(deadline))

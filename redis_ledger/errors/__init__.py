@@ -11,7 +11,7 @@
     ├── NotFound
     │   ├── RouteNotFound  UnknownTopic  UnknownTopicId  UnknownPartition  UnknownSubscription
     │   ├── CoordinatorNotFound  TransactionNotFound  OffsetOutOfRange  GroupNotFound  UnknownUser
-    │   └── UnknownScheduled  UnknownToken
+    │   └── UnknownScheduled  UnknownToken  UnknownLargeMessage
     ├── Conflict                    the request is well formed, but not as things stand
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
@@ -27,7 +27,8 @@
     │   │   └── UnreleasedInstance  UnsupportedAssignor  StaleMember  UnstableOffsets
     │   └── TransactionError
     │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
-    │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
+    │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut  TransactionsDisabled
+    ├── LargeMessageDamaged         a chunk of a large message is missing or differs
     ├── OffloadedDamaged            a file of offloaded records has to be restored
     ├── UnexpectedAnswer            the server at this address does not answer as a broker does
     ├── UnreadableValue             the value of a record is not JSON, or not UTF-8
@@ -80,7 +81,12 @@ from redis_ledger.errors.groups import (
     UnsupportedAssignor,
 )
 from redis_ledger.errors.offload import ManifestChanged, OffloadDisabled, SegmentMismatch, UnknownPlan
-from redis_ledger.errors.offloaded import OffloadedDamaged, OffloadedUnavailable
+from redis_ledger.errors.offloaded import (
+    LargeMessageDamaged,
+    OffloadedDamaged,
+    OffloadedUnavailable,
+    UnknownLargeMessage,
+)
 from redis_ledger.errors.requests import (
     AuthenticationFailed,
     BadChecksum,
@@ -174,6 +180,7 @@ from redis_ledger.errors.transactions import (
     TransactionConflict,
     TransactionEnded,
     TransactionError,
+    TransactionsDisabled,
     TransactionTimedOut,
     UnknownProducer,
     UnknownTransactionalId,
@@ -227,6 +234,7 @@ __all__ = [
     "InvalidTimeout",
     "InvalidTopicName",
     "InvalidTxnStatus",
+    "LargeMessageDamaged",
     "LedgerError",
     "ManifestChanged",
     "MemberIdRequired",
@@ -274,10 +282,12 @@ __all__ = [
     "TransactionNotFound",
     "TransactionQuotaExceeded",
     "TransactionTimedOut",
+    "TransactionsDisabled",
     "UnacceptableCredential",
     "Unauthenticated",
     "Unavailable",
     "UnexpectedAnswer",
+    "UnknownLargeMessage",
     "UnknownMember",
     "UnknownPartition",
     "UnknownPlan",

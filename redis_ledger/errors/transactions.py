@@ -101,6 +101,14 @@ class TransactionTimedOut(TransactionError):
     code = "transaction_timed_out"
 
 
+class TransactionsDisabled(TransactionError):
+    """Transactions are disabled on this cluster. Set transactions_enabled to true on its brokers, or do without."""
+
+    # CLUSTER_AUTHORIZATION_FAILED: the only code at which librdkafka gives up and shows the detail.  It sends a request
+    # that fails with UNSUPPORTED_VERSION or INVALID_REQUEST again until init_transactions times out, without a reason.
+    code, http_status, kafka_code = "transactions_disabled", 503, 31
+
+
 class NotAllowed(TransactionError):
     """The transaction belongs to another principal. Use its owner's or an administrator's credentials."""
 

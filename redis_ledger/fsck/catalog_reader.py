@@ -23,8 +23,8 @@ WHERE = "catalog"
 FIRST_DELAY_LEDGER = "-1"
 MEMBER = b"m:"  # begins the field of a member of a group
 TYPES = {"topics": "hash", "state": "hash", "brokers": "zset", "addresses": "hash", "groups": "hash", "users": "hash",
-         "acls": "hash", "tokens": "hash", "quotas": "hash", "deadletters": "hash", "audit": "stream",
-         "epochs": "hash", "claim": "string"}  # fmt: skip
+         "acls": "hash", "tokens": "hash", "quotas": "hash", "batchedwrites": "hash", "deadletters": "hash",
+         "audit": "stream", "epochs": "hash", "claim": "string"}  # fmt: skip
 
 
 class CatalogReader:
@@ -211,7 +211,7 @@ class CatalogReader:
 
     async def _metadata(self) -> list[Finding]:
         k, found = self._k, list[Finding]()
-        for name in ("users", "tokens", "quotas", "deadletters", "addresses", "epochs"):
+        for name in ("users", "tokens", "quotas", "batchedwrites", "deadletters", "addresses", "epochs"):
             key: bytes = getattr(k, name)
             async for page in self._reading.rows(key, key):
                 found += [self._unreadable(key, field) for field, row in page if not _is_json(row)]

@@ -33,6 +33,8 @@ def _state(facts: PartitionFacts) -> Iterator[Finding]:
         stored, right = found.get(name), expected.get(name, found.get(name))
         if name in wrong or stored != right:
             yield _state_finding(facts, name, right)
+    if facts.number("reclaimed") > expected["stable"]:
+        yield _state_finding(facts, "reclaimed", expected["stable"])
     stored_id = facts.state.get(b"topic_id", b"").decode(errors="replace")
     if stored_id != facts.place.topic_id:
         yield _state_finding(facts, "topic_id", facts.place.topic_id)

@@ -11,7 +11,7 @@ everything is to be compared, from its start.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from redis_ledger.fsck.cursor_reader import CursorReader
@@ -36,7 +36,16 @@ from redis_ledger.fsck.snapshot_check import (
 )
 from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore, SnapshotUse
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.entries import LogEntry, parse_aborted, parse_log, runs
+from redis_ledger.ledger.entries import (
+    Aborted,
+    LogEntry,
+    covers,
+    is_aborted,
+    may_be_reclaimed,
+    parse_aborted,
+    parse_log,
+    runs,
+)
 from redis_ledger.store.keys import CoordinatorKeys
 
 LOG_PAGE = 500  # entries
@@ -256,8 +265,24 @@ class PartitionReader:
         found += check_aborted(self._place, [m for m in markers if m.offset >= _number(start)], known, trace.first)
         found += check_markers(self._place, markers, await self._decided(markers))
         read = {at: data for part in await payload for at, data in part.items()}
-        found += check_payload(self._place, entries, read, kept_from)
+        reclaimed = await self._reclaimed([e for e in entries if e.has_payload and (e.ledger, e.entry) not in read])
+        found += check_payload(self._place, [each for each in entries if each not in reclaimed], read, kept_from)
         return found
+
+    async def _reclaimed(self, missing: Sequence[LogEntry]) -> Collection[LogEntry]:
+        """Those of aborted transactions: their payload was given back, and no reader needs it.
+
+        Called after the payload was read."""
+        k = self._k
+        stable = _number(await self._reading.command(k.state, "HGET", k.state, "stable")) if missing else 0
+        old, aborted, count = [each for each in missing if may_be_reclaimed(each, stable)], list[Aborted](), 0
+        low = old[0].base_offset - 1 if old else 0
+        while old and (not count or not covers(aborted, old[-1].last_offset + 1, count)):
+            page = ("ZRANGEBYSCORE", k.aborted, f"({low}", "+inf", "WITHSCORES", "LIMIT", 0, ABORTS_PAGE)
+            aborted += parse_aborted(await self._reading.command(k.state, *page) or [])
+            count += ABORTS_PAGE
+            low = aborted[-1].last_offset if aborted else low
+        return {each for each in old if is_aborted(each, aborted)}
 
     async def _payload(self, entries: Sequence[LogEntry]) -> dict[tuple[int, int], bytes]:
         found: dict[tuple[int, int], bytes] = {}

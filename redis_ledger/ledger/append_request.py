@@ -21,6 +21,7 @@ from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Packed
 
+OF_CHUNKS = "chunk"  # the owner of a chunk of a large message; twin of lua/ledger/append
 OF_TRANSACTIONS = "t"  # the owner of a producer id whose transaction has been verified; twin of lua/include/producers
 TIMESTAMP_MAX = (1 << 53) - 1  # the largest number that Lua compares exactly
 PINNED_BYTES = 16 * 1024  # a smaller payload is copied: a view in the tail cache would keep its whole request in memory
@@ -57,7 +58,8 @@ class AppendRequest(NamedTuple):
 
     payload, max_timestamp_ms   of a batch that is due as a whole; unused with `split`
     records                     of the whole batch
-    owner                       the principal that alone may write under the producer id; "": not compared
+    owner                       the principal that alone may write under the producer id; "": not compared; OF_CHUNKS:
+                                a chunk of a large message
     split                       the batch by due time, if some of its records are due later
     """
 
@@ -188,7 +190,7 @@ def append_arguments(items: Sequence[QueuedAppend], keys: int) -> tuple[list[Any
             verification = (txn.coordinator, txn.serial, 1 if verified else 0)
         args += (
             records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, *verification,
-            OF_TRANSACTIONS,
+            OF_CHUNKS if owner == OF_CHUNKS else OF_TRANSACTIONS,
         )  # fmt: skip
     return args, further
 

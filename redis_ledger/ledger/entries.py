@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-TRANSACTIONAL, MARKER, COMMIT, PARTIAL = 1, 2, 4, 8
+TRANSACTIONAL, MARKER, COMMIT, PARTIAL, CHUNK = 1, 2, 4, 8, 16
 FIELDS = 22  # of an entry, names and values; PARTIAL has two more
 
 
@@ -41,6 +41,10 @@ class LogEntry(NamedTuple):
         return bool(self.flags & MARKER)
 
     @property
+    def has_payload(self) -> bool:
+        return not self.flags & MARKER
+
+    @property
     def begins_epoch(self) -> bool:
         """Whether it is the marker of no producer that begins a leader epoch, behind a gap (ledger/takeover)."""
         return self.is_marker and self.producer_id < 0
@@ -49,11 +53,24 @@ class LogEntry(NamedTuple):
     def is_transactional(self) -> bool:
         return bool(self.flags & TRANSACTIONAL)
 
+    @property
+    def is_chunk(self) -> bool:
+        """Whether it is part of a large message's value: readers see it, subscriptions skip it."""
+        return bool(self.flags & CHUNK)
+
 
 class PartialEntry(LogEntry):
     """An entry that makes some records of its payload visible.  kept: their places in it, "0-3,5"."""
 
     kept: str
+
+
+class ReclaimedEntry(LogEntry):
+    """A batch of an aborted transaction whose payload was given back (ledger/reclaim).  size: 0."""
+
+    @property
+    def has_payload(self) -> bool:
+        return False
 
 
 class Aborted(NamedTuple):
@@ -101,9 +118,27 @@ def is_aborted(entry: LogEntry, aborted: Iterable[Aborted]) -> bool:
     )
 
 
+def without_reclaimed(entries: Sequence[LogEntry], aborted: Iterable[Aborted], reclaimed_offset: int) -> list[LogEntry]:
+    """The same entries; those of aborted transactions that end below reclaimed_offset as ReclaimedEntry."""
+    spans: dict[int, list[Aborted]] = {}
+    for each in aborted:
+        spans.setdefault(each.producer_id, []).append(each)
+    return [
+        ReclaimedEntry._make(entry._replace(size=0))
+        if may_be_reclaimed(entry, reclaimed_offset) and is_aborted(entry, spans.get(entry.producer_id, ()))
+        else entry
+        for entry in entries
+    ]
+
+
+def may_be_reclaimed(entry: LogEntry, end_offset: int) -> bool:
+    """Whether it is a batch of a transaction, below end_offset: without payload if that was aborted."""
+    return entry.is_transactional and not entry.is_marker and entry.last_offset < end_offset
+
+
 def is_readable(entry: LogEntry | None, end_offset: int, aborted: Iterable[Aborted], *, committed: bool) -> bool:
     """Whether the entry is a batch below end_offset that this reader does not leave out; False for None."""
-    if entry is None or entry.is_marker or entry.last_offset >= end_offset:
+    if entry is None or not entry.has_payload or entry.last_offset >= end_offset:
         return False
     return not (committed and is_aborted(entry, aborted))
 
@@ -127,7 +162,7 @@ def runs(entries: Iterable[LogEntry], *, gap_max: int = 4) -> list[tuple[int, in
     """(ledger, first entry, last entry): stretches of payload that are fetched in one range each."""
     found: list[tuple[int, int, int]] = []
     for entry in entries:
-        if entry.is_marker:
+        if not entry.has_payload:
             continue
         if found:
             ledger, first, last = found[-1]

@@ -9,8 +9,8 @@ from redis_ledger.ledger.partition_offsets import PartitionHead
 
 
 class Read(NamedTuple):
-    """entries in offset order; payloads in the same order, empty for markers.  leads_to_batch: the entry after the last
-    one is known to be a batch that this reader may read."""
+    """entries in offset order; payloads in the same order, empty for markers and for batches that were reclaimed.
+    leads_to_batch: the entry after the last one is known to be a batch that this reader may read."""
 
     head: PartitionHead
     entries: list[LogEntry]
@@ -21,3 +21,8 @@ class Read(NamedTuple):
 
 class Moved(Exception):
     """The payload is in Parquet, and no more in Redis."""
+
+
+class PayloadReclaimed(Exception):
+    """Payload of aborted transactions has been given back since the reader learned up to where.  It knows now: read
+    again."""

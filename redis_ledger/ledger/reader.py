@@ -26,7 +26,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
-from redis_ledger.ledger.read import Moved, Read
+from redis_ledger.ledger.read import Moved, PayloadReclaimed, Read
 from redis_ledger.ledger.read_ahead import ReadAhead, ReadRange
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.store.store import Store
@@ -34,6 +34,7 @@ from redis_ledger.store.store import Store
 OFFSET_MAX = (1 << 63) - 1
 ENTRIES_MAX = 1024  # log entries one read looks at
 ALL_RECORDS = 1 << 62
+PASSES_MAX = 64  # reads that one read makes to get past reclaimed batches
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; further pages are fetched only when a range needs them
 SAME_MARKER_MAX = (
@@ -63,7 +64,7 @@ async def _fit(read: Read, room: ReadMemory | None) -> Read:
 
 async def _filtered(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
     """Payloads with the records of each entry.  Blocks are unpacked one at a time, once for all their entries."""
-    payloads = [b"" if entry.is_marker else found[entry.ledger, entry.entry] for entry in entries]
+    payloads = [found[entry.ledger, entry.entry] if entry.has_payload else b"" for entry in entries]
     blocks = defaultdict[tuple[int, int], list[tuple[int, str]]](list)
     for place, entry in enumerate(entries):
         if isinstance(entry, logs.PartialEntry):
@@ -83,6 +84,7 @@ class PartitionReader:
         self.keys, self.tail, self.offsets, self._store = offsets.keys, offsets.tail, offsets, store
         self.offload_reader = offload_reader
         self.ahead = ReadAhead(offsets, offsets.tail.tails, lambda wanted: self._read_redis(*wanted))
+        self._reclaimed = 0  # below it no payload of aborted transactions is read; most of it was given back
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
     async def read(
@@ -137,6 +139,11 @@ class PartitionReader:
         self.ahead.forget()
         self.offsets.trimmed(start)
 
+    async def log_entries(self, offset: int, count: int) -> list[logs.LogEntry]:
+        """Up to `count` log entries from the one that holds `offset` on, without their payload.  One round trip."""
+        reply = await self._store.command("XRANGE", self.keys.log, offset, "+", "COUNT", count, key=self.keys.state)
+        return logs.parse_log(reply)
+
     async def next_readable(self, offset: int, *, committed: bool) -> int:
         """The first offset from `offset` on at which a reader finds a batch; if none follows, the end of what it may
         read.
@@ -145,6 +152,8 @@ class PartitionReader:
         Cost: one round trip for every PEEK_ENTRIES of them.
         """
         k, command, at = self.keys, self._store.command, offset
+        if not committed:
+            await self._learn_reclaimed()
         for _ in range(ENTRIES_MAX // PEEK_ENTRIES):
             head, log, reply = await asyncio.gather(
                 self.offsets.head(),
@@ -158,10 +167,11 @@ class PartitionReader:
             else:
                 entries = logs.parse_log(log)
                 aborted = await self._aborted(entries, reply)
+                entries = logs.without_reclaimed(entries, aborted, self._reclaimed)
             for entry in entries:
                 if entry.last_offset >= end:
                     return end
-                if not entry.is_marker and not (committed and logs.is_aborted(entry, aborted)):
+                if entry.has_payload and not (committed and logs.is_aborted(entry, aborted)):
                     return at
                 at = entry.last_offset + 1
             if not entries or at >= end:
@@ -207,6 +217,21 @@ class PartitionReader:
     async def _read_redis(
         self, offset: int, committed: bool, bytes_max: int, records_max: int, room: ReadMemory | None = None
     ) -> Read:
+        """Goes on if there are only reclaimed batches: a reader without a record or a marker may ask for more bytes."""
+        read = await self._read_page(offset, committed, bytes_max, records_max, room)
+        for _ in range(PASSES_MAX):
+            if not read.entries or not all(isinstance(entry, logs.ReclaimedEntry) for entry in read.entries):
+                break
+            following = read.entries[-1].last_offset + 1
+            page = await self._read_page(following, committed, bytes_max, records_max, room)
+            if not page.entries:
+                break
+            read = page
+        return read
+
+    async def _read_page(
+        self, offset: int, committed: bool, bytes_max: int, records_max: int, room: ReadMemory | None
+    ) -> Read:
         k, command = self.keys, self._store.command
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
         # Do not parse entries that will not fit.
@@ -222,6 +247,9 @@ class PartitionReader:
             raise Moved
         end = head.stable_offset if committed else head.end_offset
         found = logs.parse_log(answers[1])
+        if offset < self._reclaimed:
+            old = [entry for entry in found if logs.may_be_reclaimed(entry, self._reclaimed)]
+            found = logs.without_reclaimed(found, await self._aborted(old, answers[2]), self._reclaimed)
         entries = logs.that_fit(found, end, bytes_max, offset + records_max)
         if room is not None and entries:
             entries = entries[: await room.fit([entry.size for entry in entries])]
@@ -229,7 +257,10 @@ class PartitionReader:
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
         aborted = await self._aborted(found[: len(entries) + 1] if entries else [], answers[2])
-        payloads = await self.payloads(entries) if entries else []
+        try:
+            payloads = await self.payloads(entries) if entries else []
+        except PayloadReclaimed:
+            return await self._read_page(offset, committed, bytes_max, records_max, room)
         self.tail.learn(entries, payloads, head.end_offset)
         leads_to_batch = logs.is_readable(following, end, aborted, committed=committed)
         return Read(head, entries, list(payloads), aborted, leads_to_batch)
@@ -256,6 +287,13 @@ class PartitionReader:
                 self._check(await self.offsets.head(), entries[0].base_offset)
             aborted += [each for each in page if each.first_offset < end]
         return aborted
+
+    async def aborted_of(self, entries: Sequence[logs.LogEntry]) -> list[logs.Aborted]:
+        """Aborted transactions that neighbouring entries below the stable offset may belong to.
+        Raises OffsetOutOfRange for what was trimmed during the read."""
+        if not any(entry.is_transactional and not entry.is_marker for entry in entries):
+            return []
+        return await self._aborted(entries, await self._aborted_page(entries[0].base_offset, ABORTED_MAX))
 
     async def _read_offloaded(
         self, offload_reader: OffloadReading, offset: int, committed: bool, bytes_max: int
@@ -288,7 +326,7 @@ class PartitionReader:
 
     async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption.
-        Raises Moved when all that is missing is in Parquet."""
+        Raises Moved when all that is missing is in Parquet, PayloadReclaimed when it may be of aborted transactions."""
         is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
         if is_partial:
             entries = await self._with_parts(entries)
@@ -303,7 +341,7 @@ class PartitionReader:
             for (ledger, _, _), reply in zip(runs, replies, strict=True)
             for item in reply
         }
-        missing = [e for e in entries if not e.is_marker and (e.ledger, e.entry) not in found]
+        missing = [e for e in entries if e.has_payload and (e.ledger, e.entry) not in found]
         if missing:
             head = await self.offsets.head()
             if missing[-1].last_offset < head.start_offset:
@@ -319,12 +357,29 @@ class PartitionReader:
                         "this broker has no offload_home to read it from."
                     )
                 raise Moved
+            if await self._is_reclaimed([e for e in missing if logs.may_be_reclaimed(e, head.stable_offset)]):
+                raise PayloadReclaimed
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
         if is_partial:
             return await _filtered(entries, found)
-        return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
+        return [found[e.ledger, e.entry] if e.has_payload else b"" for e in entries]
+
+    async def _is_reclaimed(self, missing: Sequence[logs.LogEntry]) -> bool:
+        """Whether this reader did not know that a payload was given back: nothing that is aborted can be lost."""
+        if not missing or missing[-1].last_offset < self._reclaimed:
+            return False
+        aborted = await self._aborted(missing, await self._aborted_page(missing[0].base_offset, ABORTED_MAX))
+        gone = max((e.last_offset + 1 for e in missing if logs.is_aborted(e, aborted)), default=0)
+        is_news = gone > self._reclaimed
+        await self._learn_reclaimed()
+        self._reclaimed = max(self._reclaimed, gone)
+        return is_news
+
+    async def _learn_reclaimed(self) -> None:
+        reply = await self._store.command("HGET", self.keys.state, "reclaimed", key=self.keys.state)
+        self._reclaimed = max(self._reclaimed, int(reply or 0))
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
         """The same entries, with the records of partial ones read from the log."""

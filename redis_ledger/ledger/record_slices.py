@@ -19,7 +19,7 @@ from redis_ledger.errors import (
     UnsupportedCompression,
 )
 from redis_ledger.ledger.entries import LogEntry
-from redis_ledger.ledger.read import Moved
+from redis_ledger.ledger.read import Moved, PayloadReclaimed
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.records.batch import place
 from redis_ledger.records.read import Record, within
@@ -73,8 +73,8 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
     entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= offloaded_end}
     try:
         payloads = dict(zip(entries, await reader.payloads(list(entries.values())), strict=True)) if entries else {}
-    except Moved:
-        return await _read(reader, pieces, budget)  # the offloaded offset is up to date by now
+    except (Moved, PayloadReclaimed):
+        return await _read(reader, pieces, budget)  # the reader's offsets are up to date by now
     offloaded: list[tuple[LogEntry, list[Record]]] = []
     found: list[Read] = []
     for piece in pieces:

@@ -198,3 +198,11 @@ def claim(data: Buffer, producer_id: int, epoch: int, sequence: int, transaction
     _PRODUCER.pack_into(batch, 43, producer_id, epoch, sequence)
     _CRC.pack_into(batch, CRC_AT, crc32c(memoryview(batch)[CRC_FROM:]))
     return bytes(batch)
+
+
+def empty(base_offset: int, leader_epoch: int, records: int, producer_id: int, epoch: int, sequence: int) -> bytes:
+    """A batch of a transaction whose records are gone: readers go on behind its last offset, as after compaction."""
+    fields = (TRANSACTIONAL, records - 1, -1, -1, producer_id, epoch, sequence, 0)
+    head = (base_offset, HEADER_BYTES - LENGTH_END, leader_epoch, MAGIC)
+    tail = HEADER.pack(*head, 0, *fields)[CRC_FROM:]
+    return HEADER.pack(*head, crc32c(tail), *fields)

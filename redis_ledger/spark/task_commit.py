@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
+from redis_ledger.client._sync.admin import Topics, Transactions
+from redis_ledger.client._sync.subscriptions import Subscriptions
 from redis_ledger.client._sync.transport import BATCH, Transport, path
 from redis_ledger.client.bodies import contents_body
 from redis_ledger.errors import LedgerError, ProducerFenced

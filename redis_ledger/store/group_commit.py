@@ -14,11 +14,29 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from redis_ledger.errors import StoreUnavailable
 
 T = TypeVar("T")
+Trigger = Literal["records", "bytes", "delay", "large", "alone", "idle"]
+
+
+def trigger_of(
+    items: int, size: int, following: int | None, *, items_max: int, bytes_max: int, is_late: bool
+) -> Trigger:
+    """Why a call has these items and no more.
+
+    following   size of the first item that is left for another call; None: there is none
+    is_late     the call waited for the delay of a lazy item
+    """
+    if items == 1 and size >= bytes_max:
+        return "alone"
+    if items >= items_max:
+        return "records"
+    if following is not None:
+        return "large" if following >= bytes_max else "bytes"
+    return "delay" if is_late else "idle"
 
 
 class Turnstile:
@@ -56,17 +74,26 @@ class Turnstile:
             go()
 
 
+class Thresholds(NamedTuple):
+    """Of one call.  A single item above bytes_max is sent alone.  lazy_ms: how long a lazy item may wait for others."""
+
+    items_max: int
+    bytes_max: int
+    lazy_ms: float = 1
+
+
 class GroupCommit(Generic[T]):
     """send(items) starts one call and returns its future; settle(items, future) is called after it.
 
     items_max, bytes_max   thresholds of one call; a single item above bytes_max is sent alone
     lazy_ms                how long a lazy item may wait for others
     puts_back              whether settle may put items of this call back: then no call is sent before it has
+    on_flush               called with the items of each call, their size and what triggered it, before it is sent
     turnstile              returns the turnstile of the node that the call goes to; called each time
     """
 
-    __slots__ = ("_busy", "_bytes_max", "_items_max", "_lazy", "_lazy_s", "_loop", "_puts_back", "_scheduled", "_send",
-                 "_settle", "_sizes", "_turnstile", "_waiting")  # fmt: skip
+    __slots__ = ("_busy", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_s", "_loop", "_on_flush",
+                 "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile", "_waiting")  # fmt: skip
 
     def __init__(
         self,
@@ -78,6 +105,7 @@ class GroupCommit(Generic[T]):
         lazy_ms: float = 1,
         turnstile: Callable[[], Turnstile] | None = None,
         puts_back: Callable[[list[T], asyncio.Future[Any]], bool] | None = None,
+        on_flush: Callable[[list[T], int, Trigger], None] | None = None,
     ) -> None:
         self._send = send
         self._settle = settle
@@ -89,6 +117,8 @@ class GroupCommit(Generic[T]):
         alone = Turnstile(items_max)
         self._turnstile = turnstile or (lambda: alone)
         self._puts_back = puts_back
+        self._on_flush = on_flush
+        self._is_late = False
         self._busy = False
         self._scheduled = False
         self._lazy: asyncio.TimerHandle | None = None
@@ -96,6 +126,11 @@ class GroupCommit(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def limit(self, thresholds: Thresholds) -> None:
+        """Changes the thresholds, from the next call on."""
+        self._items_max, self._bytes_max, lazy_ms = thresholds
+        self._lazy_s = lazy_ms / 1000
 
     @property
     def is_idle(self) -> bool:
@@ -109,7 +144,7 @@ class GroupCommit(Generic[T]):
         if not lazy:
             self._schedule()
         elif self._lazy is None:
-            self._lazy = self._loop.call_later(self._lazy_s, self._schedule)
+            self._lazy = self._loop.call_later(self._lazy_s, self._schedule_late)
 
     def put_back(self, items: Sequence[T], sizes: Sequence[int]) -> None:
         """Puts refused items back in front of all others, in their order."""
@@ -122,6 +157,10 @@ class GroupCommit(Generic[T]):
         if not self._scheduled and not self._busy:
             self._scheduled = True
             self._loop.call_soon(self._flush)
+
+    def _schedule_late(self) -> None:
+        self._is_late = True
+        self._schedule()
 
     def _flush(self) -> None:
         self._scheduled = False
@@ -143,6 +182,12 @@ class GroupCommit(Generic[T]):
             total += size
             self._sizes.popleft()
             items.append(self._waiting.popleft())
+        if self._on_flush is not None:
+            following, is_late, self._is_late = self._sizes[0] if self._sizes else None, self._is_late, False
+            trigger = trigger_of(
+                len(items), total, following, items_max=self._items_max, bytes_max=self._bytes_max, is_late=is_late
+            )
+            self._on_flush(items, total, trigger)
         try:
             future = self._send(items)
         except Exception as error:  # noqa: BLE001 - a failure to start is reported like a failure of the call

@@ -1,7 +1,8 @@
 """Names of all keys, as functions of ids.  The part in braces is the hash tag: all keys of one partition share a slot,
 and all keys of one coordinator share a slot, so one script can change them atomically on a cluster too.
 
-    rl:{orders:3}:state         hash    topic id, epoch, offsets (next, start, cold, stable), active ledger, counters
+    rl:{orders:3}:state         hash    topic id, epoch, offsets (next, start, cold, stable, reclaimed), active ledger,
+                                        counters
     rl:{orders:3}:ledgers       hash    "<ledger>" → issued deleted sealed max_offset unlogged bytes created_ms
     rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
     rl:{orders:3}:log           stream  log entries in offset order; id <last offset>-1
@@ -72,6 +73,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:acls           hash    rule as a JSON array → creation time
     rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, creation and expiry time
     rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
+    rl:{catalog}:batchedwrites  hash    transaction_log or pending_acks → JSON: thresholds that were changed at run time
     rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, dead-letter topic, own topic id
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: principal, address, act, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
@@ -276,8 +278,8 @@ class CatalogKeys:
     """The keys that all brokers share."""
 
     __slots__ = (
-        "acls", "addresses", "audit", "brokers", "changes", "claim", "deadletters", "due", "epochs", "groups", "quotas",
-        "state", "tokens", "topics", "users",
+        "acls", "addresses", "audit", "batchedwrites", "brokers", "changes", "claim", "deadletters", "due", "epochs",
+        "groups", "quotas", "state", "tokens", "topics", "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -295,6 +297,7 @@ class CatalogKeys:
         self.acls = f"{base}:acls".encode()
         self.tokens = f"{base}:tokens".encode()
         self.quotas = f"{base}:quotas".encode()
+        self.batchedwrites = f"{base}:batchedwrites".encode()
         self.deadletters = f"{base}:deadletters".encode()
         self.audit = f"{base}:audit".encode()
 

@@ -80,10 +80,10 @@ def family(
 
 
 def histogram_family(
-    name: str, help: str, *, label: str = "", bounds: Sequence[float] = LATENCY_SECONDS
+    name: str, help: str, *, label: str = "", unit: str = "seconds", bounds: Sequence[float] = LATENCY_SECONDS
 ) -> HistogramFamily:
-    """A histogram in seconds for hot paths; faster than the library's."""
-    _declared.append(Declaration(name, "histogram", "seconds", (label,) if label else (), help))
+    """A histogram for hot paths; faster than the library's."""
+    _declared.append(Declaration(name, "histogram", unit, (label,) if label else (), help))
     created = HistogramFamily(name, help, label, bounds)
     _families.append(created)
     return created

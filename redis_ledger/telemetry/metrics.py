@@ -1,8 +1,8 @@
-"""Declares all metrics: name, unit, labels, help.
+"""Declares all metrics except those of transactions (transaction_metrics.py): name, unit, labels, help.
 
 A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  Labels never contain keys or ids.  The number of
 topics, partitions, groups and subscriptions with their own series is limited by settings (`metrics_..._max`).
-`docs/reference/metrics.md` is generated from this module.
+`docs/reference/metrics.md` is generated from both modules.
 """
 
 from __future__ import annotations
@@ -80,16 +80,10 @@ decoding_waits = counter(
     "Batches that waited for decoding because other batches occupied all of decoded_bytes_max.",
     unit="batches",
 )
-buffer_snapshots = counter(
-    "redis_ledger_transaction_buffer_snapshots", "Snapshots of transaction buffers that this broker has stored.",
-    unit="snapshots",
+aborted_payload_reclaimed_bytes = counter(
+    "redis_ledger_aborted_payload_reclaimed_bytes", "Payload of aborted transactions that this broker has deleted.",
+    unit="bytes",
 )  # fmt: skip
-buffer_snapshot_entries = counter(
-    "redis_ledger_transaction_buffer_snapshot_entries", "Log entries that were read for them.", unit="entries"
-)
-buffer_snapshot_bytes = counter(
-    "redis_ledger_transaction_buffer_snapshot_bytes", "Bytes that were written for them.", unit="bytes"
-)
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
     "redis_ledger_kafka_refused",
@@ -281,10 +275,6 @@ cursors_unshown = family(
     "redis_ledger_cursors_unshown",
     "Cursors (groups and subscriptions per partition) without lag metrics, beyond metrics_cursors_max.", unit="cursors",
 )  # fmt: skip
-transactions_live = family("redis_ledger_transactions_live", "Open transactions.", unit="transactions")
-transaction_oldest = family(
-    "redis_ledger_transaction_oldest_seconds", "Age of the oldest open transaction; 0: none.", unit="seconds"
-)
 brokers_live = gauge("redis_ledger_brokers_live", "Live brokers.", unit="brokers")
 kafka_brokers_live = gauge(
     "redis_ledger_kafka_brokers_live", "Live brokers with a Kafka listener; without any, partitions have no leader.",
@@ -313,28 +303,10 @@ redis_append_only = family(
 IN_REDIS = (
     topics_there, partitions_there, partitions_unshown, partition_end, partition_start, partition_stable,
     stable_lag_records, stable_lag_seconds, group_lag, subscription_lag, subscription_unacked, cursors_unshown,
-    transactions_live, transaction_oldest, redis_memory_used, redis_memory_max, redis_fragmentation, redis_append_only,
+    redis_memory_used, redis_memory_max, redis_fragmentation, redis_append_only,
 )  # fmt: skip
 
 # This process and its Redis.
-transactions_ended = counter(
-    "redis_ledger_transactions_ended", "Transactions completed by this broker, by outcome: committed, aborted.",
-    labels=("outcome",), unit="transactions",
-)  # fmt: skip
-transactions_forgotten = counter(
-    "redis_ledger_transactions_forgotten",
-    "Transactions that were open on a partition but unknown to their coordinator, ended on the partition, by outcome: "
-    "commit, abort.",
-    labels=("outcome",), unit="transactions",
-)  # fmt: skip
-coordinator_waiting = gauge(
-    "redis_ledger_coordinator_waiting_operations",
-    "Operations waiting for the next call of their transaction coordinator.", unit="operations",
-)  # fmt: skip
-coordinator_batch = histogram(
-    "redis_ledger_coordinator_batch_operations", "Operations per coordinator call.",
-    unit="operations", bounds=(1, 2, 4, 8, 16, 32, 64, 128, 256),
-)  # fmt: skip
 redis_calls = RedisCalls()
 family(
     "redis_ledger_redis_calls_total", "Commands, scripts and MULTI units completed by Redis.", unit="calls",

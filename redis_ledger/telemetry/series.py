@@ -26,7 +26,7 @@ class Family:
     def __init__(
         self, name: str, kind: str, help: str, labels: Sequence[str], source: Callable[[], Iterable[Row]] | None = None
     ) -> None:
-        self._source = source
+        self.name, self._source = name, source
         self._head = f"# HELP {name} {help}\n# TYPE {name} {kind}\n"
         # One format string per row; %s takes an int as it is and a float as Python writes it, which Prometheus reads.
         pairs = ",".join(f'{label}="%s"' for label in labels)

@@ -68,7 +68,7 @@ class CommitAll:
     async def commit(self, txns: Sequence[TxnId], once: CommitNumber | None) -> CommitAllResult:
         """Returns when the decision is logged for all of them; a repeated call gets the same result.  Raises the error
         of the first that cannot be committed; InvalidRequest, RequestTooLarge."""
-        coordinator = self._place(txns, once)
+        coordinator = await self._place(txns, once)
         subject, number = (MARK, "-") if once is None else (MARK + encode_name(once.name), str(once.number))
         rest = " ".join([number, *(str(txn.serial) for txn in txns)])
         return decode(txns, once, await coordinator.submit("commit_all", subject, rest))
@@ -97,7 +97,7 @@ class CommitAll:
             if cursor == b"0":
                 return found
 
-    def _place(self, txns: Sequence[TxnId], once: CommitNumber | None) -> Coordinator:
+    async def _place(self, txns: Sequence[TxnId], once: CommitNumber | None) -> Coordinator:
         """The coordinator of all of them.  Raises InvalidRequest, RequestTooLarge, CoordinatorNotFound."""
         if len(txns) > TRANSACTIONS_MAX:
             raise RequestTooLarge(
@@ -106,7 +106,7 @@ class CommitAll:
         if once is None:
             if not txns:
                 raise InvalidRequest("Give transactions, or once, or both.")
-            coordinator = self._coordinators.of(txns[0])
+            coordinator = await self._coordinators.find(txns[0])
         else:
             if not 0 <= once.number <= NUMBER_MAX:
                 raise InvalidRequest(f"The number is {once.number}; it can be 0 to {NUMBER_MAX}.")

@@ -136,25 +136,25 @@ class Coordinators:
         self, store: Store, broker: str, config: Config, clock: Clock, on_marker: MarkerWritten = lambda *_: None
     ) -> None:
         """on_marker: called with topic, topic id, partition and entry of every marker that a decision's call wrote."""
-        self._store, self._broker, self._config, self._clock = store, broker, config, clock
-        self._on_marker = on_marker
+        self._store, self._config, self._clock = store, config, clock
+        self._arguments = broker, config, clock, on_marker
         self._all: list[Coordinator] = []
         self._turn = 0
 
-    async def refresh(self) -> None:
-        """Creates the configured coordinators.  There may be more, created by another broker, but never fewer."""
+    async def refresh(self, at_least: int = 0) -> None:
+        """Creates the configured coordinators, or this number; there may be more by another broker, never fewer."""
         keys = CatalogKeys(self._store.prefix)
         held = int(await self._store.command("HGET", keys.state, "coordinators", key=keys.state) or 0)
-        count = max(held, self._config.coordinators)
         known = len(self._all)
-        new = [
-            Coordinator(self._store, n, self._broker, self._config, self._clock, self._on_marker)
-            for n in range(known, count)
-        ]
+        count = max(held, known, self._config.coordinators, at_least)
+        new = [Coordinator(self._store, n, *self._arguments) for n in range(known, count)]
         now = self._clock.now_ms()
-        await asyncio.gather(*(self._store.call(OPEN, c.keys.all(), (now,)) for c in new))
+        opened = [*self._all[held:], *new]  # the first are there if two brokers raised the number at once
+        await asyncio.gather(*(self._store.call(OPEN, c.keys.all(), (now,)) for c in opened))
         if len(self._all) == known:
             self._all += new
+            for coordinator in new:
+                coordinator.batch(self._all[0].batched)
         if count > held:
             await self._store.write_allow_oom("HSET", keys.state, "coordinators", count)
 
@@ -163,6 +163,12 @@ class Coordinators:
 
     def __len__(self) -> int:
         return len(self._all)
+
+    async def find(self, txn: TxnId) -> Coordinator:
+        """As `of`, also for a coordinator that another broker has just created."""
+        if txn.coordinator >= len(self._all):
+            await self.refresh()
+        return self.of(txn)
 
     def of(self, txn: TxnId) -> Coordinator:
         if not 0 <= txn.coordinator < min(len(self._all), COORDINATORS_MAX):
@@ -212,8 +218,9 @@ class Coordinators:
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,
         AlreadyCommitted, AlreadyAborted, TransactionTimedOut."""
+        coordinator = self.of(txn) if txn.coordinator < len(self._all) else await self.find(txn)
         for some in split_participants(participants):
-            status, fields, _ = await self.of(txn).submit("add", txn.serial, encode_participants(some))
+            status, fields, _ = await coordinator.submit("add", txn.serial, encode_participants(some))
             if status != Status.OK:
                 raise refusal_error(txn, status, fields)
 
@@ -225,7 +232,8 @@ class Coordinators:
         """
         end = None if known is None else EndAtOnce(txn.serial, txn.producer_id, places_of(known))
         wanted = "C" if commit else "A"
-        reply = await self.of(txn).submit_end("end", txn.serial, wanted, end)
+        coordinator = self.of(txn) if txn.coordinator < len(self._all) else await self.find(txn)
+        reply = await coordinator.submit_end("end", txn.serial, wanted, end)
         if end is not None and tracing.tracer is not None:
             end.trace(txn)
         return self._decision(txn, reply)
@@ -251,7 +259,7 @@ class Coordinators:
 
     async def get(self, txn: TxnId) -> TransactionRecord:
         """Raises TransactionNotFound, CoordinatorNotFound."""
-        k = self.of(txn).keys
+        k = (await self.find(txn)).keys
         row, ended = await asyncio.gather(
             self._store.command("HGET", k.txns, txn.serial, key=k.state),
             self._store.command("HGET", k.outcomes, txn.serial, key=k.state),

@@ -23,13 +23,13 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import transaction_metrics
 from redis_ledger.txn.end_span import end_span
 
 PARTICIPANTS_MAX = 32  # of a transaction that is ended at once, and about as many in one call: some 4 ms of Redis
 PARTICIPANT_BYTES = 1_000  # what a participant counts for in the size of a call
 KEYS_KEPT = 10_000  # partitions whose keys are cached
-_outcomes = {"C": metrics.transactions_ended.labels("committed"), "A": metrics.transactions_ended.labels("aborted")}
+_SERIES = {"C": transaction_metrics.committed, "A": transaction_metrics.aborted}
 _decode_ended = msgspec.msgpack.Decoder(list[str]).decode
 
 Place = tuple[str, str, int]  # topic, topic id, partition
@@ -60,6 +60,10 @@ class EndAtOnce:
             transactional_id=transactional_id,
         ):
             pass
+
+    @property
+    def begun_ms(self) -> int:
+        return TxnId(0, self.serial).begun_ms  # any coordinator: serials follow the clock
 
     @property
     def participants(self) -> int:
@@ -103,15 +107,19 @@ class EndsAtOnce:
             args += (_text(place, ""), topic_id, k.wake, len(names), *map(encode_name, names))
         return keys, [*self._limits, operations, len(ends), len(places)], args
 
-    def settle(self, ends: Sequence[EndAtOnce], ended: bytes, markers: bytes) -> None:
-        """Sets and counts the outcomes, and passes the markers on.  ended, markers: of the script's reply."""
-        for end, outcome in zip(ends, _decode_ended(ended), strict=True):
+    def settle(self, ends: Sequence[EndAtOnce], seconds: Sequence[float], ended: bytes, markers: bytes) -> None:
+        """Sets and counts the outcomes, and passes the markers on.  seconds: how long each end took.  ended, markers:
+        of the script's reply."""
+        now_ms = self._clock.now_ms()
+        for end, outcome, took_s in zip(ends, _decode_ended(ended), seconds, strict=True):
             end.outcome = outcome
             if outcome:
-                _outcomes[outcome].inc()
+                series = _SERIES[outcome]
+                series.life.observe(max(now_ms - end.begun_ms, 0) / 1000)
+                series.ended(took_s, len(end.places), sum(map(len, end.places.values())))
         places, fields = list(_places(ends)), iter(_decode_ended(markers))
         for number, producer_id, epoch, commit, offset in zip(fields, fields, fields, fields, fields, strict=True):
-            entry = marker_entry(int(offset), int(producer_id), int(epoch), commit == "1", self._clock.now_ms())
+            entry = marker_entry(int(offset), int(producer_id), int(epoch), commit == "1", now_ms)
             self._on_marker(*places[int(number)], entry)
 
     def _keys_of(self, place: Place) -> PartitionKeys:

@@ -19,6 +19,8 @@ from redis_ledger.store.store import Store
 
 MAGIC, VERSION = b"\x0e\x01", b"\x00\x01"
 PAGE = 500  # entries read in one round trip
+# Of `shown`: entries read in one round trip; entries and bytes in all.
+SHOWN_PAGE, LOOKED_MAX, BYTES_MAX = 100, 10_000, 4 << 20
 
 
 class UnsupportedVersion(Exception):
@@ -31,6 +33,17 @@ class LiveRecord(NamedTuple):
     entry: int
     position: int
     record: TransactionLogRecord
+
+
+class LoggedRecord(NamedTuple):
+    """A record, live or dead, with its entry, its position there from 0, and the number of records there.
+    record: None if a newer release wrote the entry."""
+
+    entry: int
+    position: int
+    size: int
+    is_live: bool
+    record: TransactionLogRecord | None
 
 
 def decode(data: bytes) -> list[TransactionLogRecord]:
@@ -47,22 +60,88 @@ def live_records(entries: Sequence[tuple[bytes, Any]], live: Mapping[bytes, byte
     for entry_id, fields in entries:
         number = entry_id.partition(b"-")[0]
         bits = live.get(number, b"")
-        data = fields[b"r"] if isinstance(fields, dict) else fields[1]
-        for position, record in enumerate(decode(data)):
+        for position, record in enumerate(decode(_data(fields))):
             if bits[position : position + 1] == b"1":
                 yield LiveRecord(int(number), position, record)
 
 
+class BatchedEntries(NamedTuple):
+    """The entries of a coordinator's log.  last: the number of the last batched one, 0 if there is none."""
+
+    entries: int
+    batched: int
+    last: int
+
+
+async def batched_entries(store: Store, keys: CoordinatorKeys) -> BatchedEntries:
+    """Counts the batched entries that are left.  Cost: one round trip for every 500 entries."""
+    entries = batched = last = 0
+    async for page in _pages(store, keys):
+        entries += len(page)
+        for entry_id, fields in page:
+            if _data(fields).startswith(MAGIC):
+                batched, last = batched + 1, int(entry_id.partition(b"-")[0])
+    return BatchedEntries(entries, batched, last)
+
+
 async def read(store: Store, keys: CoordinatorKeys) -> AsyncIterator[LiveRecord]:
     """The living records of a coordinator's log, oldest first.  Cost: one round trip for every 500 entries."""
-    start: Any = "-"
-    while True:
-        entries = await store.command("XRANGE", keys.log, start, "+", "COUNT", PAGE, key=keys.state)
-        if not entries:
-            return
+    async for entries in _pages(store, keys):
         numbers = [entry_id.partition(b"-")[0] for entry_id, _ in entries]
         rows = await store.command("HMGET", keys.live, *numbers, key=keys.state)
         bits = {number: row for number, row in zip(numbers, rows, strict=True) if row is not None}
         for placed in live_records(entries, bits):
             yield placed
+
+
+async def _pages(store: Store, keys: CoordinatorKeys) -> AsyncIterator[Sequence[tuple[bytes, Any]]]:
+    start: Any = "-"
+    while True:
+        entries = await store.command("XRANGE", keys.log, start, "+", "COUNT", PAGE, key=keys.state)
+        if not entries:
+            return
+        yield entries
         start = b"(" + entries[-1][0]
+
+
+def _data(fields: Any) -> bytes:
+    data: bytes = fields[b"r"] if isinstance(fields, dict) else fields[1]
+    return data
+
+
+def logged_records(number: int, data: bytes, bits: bytes) -> list[LoggedRecord]:
+    """All records of an entry."""
+    try:
+        records = decode(data)
+    except UnsupportedVersion:
+        return [LoggedRecord(number, 0, len(bits), b"1" in bits, None)]
+    return [
+        LoggedRecord(number, position, len(records), bits[position : position + 1] == b"1", record)
+        for position, record in enumerate(records)
+    ]
+
+
+async def shown(
+    store: Store, keys: CoordinatorKeys, first: int, records_max: int, serial: int | None = None
+) -> tuple[list[LoggedRecord], int | None]:
+    """The records from entry `first` on, of one transaction if a serial is given, and the entry at which the next call
+    continues; None at the end.
+
+    It ends behind the entry that reaches records_max, or behind LOOKED_MAX entries or BYTES_MAX bytes.
+    Cost: two round trips for every 100 entries.
+    """
+    found, looked, size = list[LoggedRecord](), 0, 0
+    while True:
+        entries = await store.command("XRANGE", keys.log, first, "+", "COUNT", SHOWN_PAGE, key=keys.state)
+        if not entries:
+            return found, None
+        numbers = [entry_id.partition(b"-")[0] for entry_id, _ in entries]
+        rows = await store.command("HMGET", keys.live, *numbers, key=keys.state)
+        for number, bits, (_, fields) in zip(map(int, numbers), rows, entries, strict=True):
+            records = logged_records(number, fields[1], bits or b"")
+            found += [r for r in records if serial is None or r.record is None or r.record.serial == str(serial)]
+            looked, size, first = looked + 1, size + len(fields[1]), number + 1
+            if len(found) >= records_max or looked >= LOOKED_MAX or size >= BYTES_MAX:
+                return found, first
+        if len(entries) < SHOWN_PAGE:
+            return found, None

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -18,15 +19,17 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.connection import Arg
-from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.group_commit import GroupCommit, Trigger
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import transaction_metrics
+from redis_ledger.txn.batched_write import TRANSACTION_LOG, BatchedWrite, settings_of
 from redis_ledger.txn.end_at_once import PARTICIPANT_BYTES, EndAtOnce, EndsAtOnce, MarkerWritten
 
 APPLY, APPLY_AND_END = Script.load("txn/apply"), Script.load("txn/apply_and_end")
 FORGET = Script.load("txn/forget")
+OPERATION_BYTES = 16  # of an operation beside its participants or names
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
 MORE = "more"  # the reply to an operation that is more work than one call does
 FORGET_MAX = 250  # outcomes, and steps, that one call forgets
@@ -39,7 +42,15 @@ OperationName = Literal[
     "init_id", "add_by_id", "verify_by_id", "end_by_id", "forget_id",
 ]  # fmt: skip
 
-
+_MEASURED_AS = {
+    "begin": "begin", "add": "add", "add_by_id": "add", "end": "end", "end_by_id": "end", "commit_all": "end",
+    "complete": "complete",
+}  # fmt: skip
+_observe = {
+    name: transaction_metrics.operation_seconds.of(_MEASURED_AS.get(name, "other")).observe
+    for name in get_args(OperationName)
+}
+_log = transaction_metrics.LOGS[TRANSACTION_LOG]
 decode_replies = msgspec.msgpack.Decoder(list[list[Any]]).decode
 
 
@@ -56,6 +67,7 @@ class _Operation(NamedTuple):
     subject: str | int
     rest: str
     future: asyncio.Future[Reply]
+    submitted_s: float
     end: EndAtOnce | None = None
     on_sent: Callable[[int, int], None] | None = None
 
@@ -82,25 +94,32 @@ class Coordinator:
         self.following = 0  # the next number to allocate, as of this broker's newest reply
         self.entry = 0  # the last entry of the transaction log, as of this broker's newest reply
         self._loop = asyncio.get_running_loop()
-        batched = config.transaction_log_batched_write_enabled
         self._group: GroupCommit[_Operation] = GroupCommit(
-            self._send,
-            self._settle,
-            items_max=config.transaction_log_batched_write_max_records if batched else 1,
-            bytes_max=min(config.transaction_log_batched_write_max_size, CALL_BYTES_MAX),
-            lazy_ms=config.transaction_log_batched_write_max_delay_ms,
-            turnstile=partial(store.turnstile, self.keys.state),
+            self._send, self._settle, turnstile=partial(store.turnstile, self.keys.state), on_flush=_count_batch
         )
-        self._limits = (
+        self._bare_limits = self._limits_of(batched=0)  # each record becomes an entry of its own
+        self._batched_limits = self._limits_of(batched=1)
+        self.batch(settings_of(config)[TRANSACTION_LOG])
+        self._key_list = self.keys.all()
+
+    def _limits_of(self, *, batched: Literal[0, 1]) -> tuple[int, ...]:
+        config = self._config
+        return (
             config.ended_status_retention_ms,
             config.ended_status_max_records,
             config.max_active_transactions_per_coordinator,
             config.end_overdue_ms,
-            1 if batched else 0,
+            batched,
             config.idempotency_key_ms + STEPS_SLACK_MS,
             STEPS_MAX,
         )
-        self._key_list = self.keys.all()
+
+    def batch(self, batched: BatchedWrite) -> None:
+        """Changes the thresholds of the log, from the next call on."""
+        thresholds = batched.thresholds(CALL_BYTES_MAX)
+        self.batched, self._bytes_max = batched, thresholds.bytes_max
+        self._limits = self._batched_limits if batched.is_batched else self._bare_limits
+        self._group.limit(thresholds)
 
     async def forget(self, now_ms: int) -> int:
         """Removes expired outcomes and steps and returns their number.  Needed where no transaction ends: each end
@@ -128,7 +147,8 @@ class Coordinator:
         same server after that is executed later.
         """
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._group.add(_Operation(name, subject, rest, future, on_sent=on_sent), len(rest) + 16, lazy=lazy)
+        operation = _Operation(name, subject, rest, future, perf_counter(), None, on_sent)
+        self._group.add(operation, len(rest) + OPERATION_BYTES, lazy=lazy)
         return future
 
     def submit_end(
@@ -139,8 +159,8 @@ class Coordinator:
         if self._ends is None or end is None or not self._ends.takes(end):
             return self.submit(name, subject, rest)
         future: asyncio.Future[Reply] = self._loop.create_future()
-        size = len(rest) + 16 + end.participants * PARTICIPANT_BYTES
-        self._group.add(_Operation(name, subject, rest, future, end), size)
+        size = len(rest) + OPERATION_BYTES + end.participants * PARTICIPANT_BYTES
+        self._group.add(_Operation(name, subject, rest, future, perf_counter(), end), size)
         return future
 
     def abort_command(self, serials: Sequence[str]) -> tuple[Arg, ...]:
@@ -160,7 +180,6 @@ class Coordinator:
 
     def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
         self._calls += 1
-        metrics.coordinator_batch.observe(len(operations))
         called = self._call(operations)
         for place, operation in enumerate(operations, 1):
             if operation.on_sent is not None:
@@ -168,7 +187,9 @@ class Coordinator:
         return called
 
     def _call(self, operations: list[_Operation]) -> asyncio.Future[Any]:
-        args: list[Any] = [self._clock.now_ms(), self.broker, self._calls, *self._limits]
+        is_large = len(operations) == 1 and len(operations[0].rest) + OPERATION_BYTES >= self._bytes_max
+        limits = self._bare_limits if is_large else self._limits
+        args: list[Any] = [self._clock.now_ms(), self.broker, self._calls, *limits]
         ends = _ends_of(operations)
         if self._ends is None or not ends:
             for operation in operations:
@@ -189,8 +210,10 @@ class Coordinator:
                     operation.future.exception()  # no caller awaits a lazy operation; the sweep repeats it
             return
         _, lowest, following, replies, entry, *ended = done.result()
+        now_s = perf_counter()
         if ended and self._ends is not None:
-            self._ends.settle(_ends_of(operations), *ended)
+            began_s = [operation.submitted_s for operation in operations if operation.end is not None]
+            self._ends.settle(_ends_of(operations), [now_s - each_s for each_s in began_s], *ended)
         self.following = max(self.following, int(following))
         self.entry = max(self.entry, int(entry))
         watermark = int(lowest) - 1 if lowest else int(following) - 1
@@ -199,6 +222,12 @@ class Coordinator:
                 self._group.add(operation)
             elif not operation.future.done():
                 operation.future.set_result(Reply(status, fields, watermark))
+        for name, submitted_s in {each.name: each.submitted_s for each in reversed(operations)}.items():
+            _observe[name](now_s - submitted_s)
+
+
+def _count_batch(operations: list[_Operation], size: int, trigger: Trigger) -> None:
+    _log.flushed(len(operations), size, perf_counter() - operations[0].submitted_s, trigger)
 
 
 def _ends_of(operations: Sequence[_Operation]) -> list[EndAtOnce]:

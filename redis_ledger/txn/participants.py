@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from redis_ledger.clock import Clock
@@ -22,6 +23,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry.transaction_metrics import EndSeries, aborted, committed
 from redis_ledger.txn.coordinator import Decision, places_of
 from redis_ledger.txn.end_at_once import marker_entry
 from redis_ledger.txn.states import TxnState
@@ -35,6 +37,11 @@ class _End(NamedTuple):
     decision: Decision
     subscriptions: Sequence[str]
     future: asyncio.Future[int]
+    begun_s: float
+
+    @property
+    def series(self) -> EndSeries:
+        return committed if self.decision.state is TxnState.COMMITTING else aborted
 
 
 class _PartitionEnds:
@@ -66,9 +73,7 @@ class _PartitionEnds:
         unknown = [name for name in subscriptions if name not in self._is_group]
         if unknown:
             return self._read_kinds_and_end(decision, subscriptions, unknown)
-        future: asyncio.Future[int] = self._loop.create_future()
-        self.group.add(_End(decision, subscriptions, future))
-        return future
+        return self._add(decision, subscriptions)
 
     async def _read_kinds_and_end(self, decision: Decision, subscriptions: Sequence[str], unknown: list[str]) -> int:
         """Reads which of the unknown subscriptions are Kafka groups: a group has two of the six keys, and an absent key
@@ -79,9 +84,13 @@ class _PartitionEnds:
         key, command = self._keys.state, self._store.command
         kinds = await asyncio.gather(*(command("HGET", self._keys.sub(n).cursor, "kind", key=key) for n in unknown))
         self._is_group |= {name: kind == b"kafka" for name, kind in zip(unknown, kinds, strict=True) if kind}
-        future: asyncio.Future[int] = self._loop.create_future()
-        self.group.add(_End(decision, subscriptions, future))
-        return await future
+        return await self._add(decision, subscriptions)
+
+    def _add(self, decision: Decision, subscriptions: Sequence[str]) -> asyncio.Future[int]:
+        end = _End(decision, subscriptions, self._loop.create_future(), perf_counter())
+        end.series.pending += 1
+        self.group.add(end)
+        return end.future
 
     def take_scheduled(self) -> bool:
         """Whether transactions with scheduled batches have ended here since the last call."""
@@ -120,10 +129,12 @@ class _PartitionEnds:
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         if error is None and len(done.result()) > len(ends) + 1:
             self._has_scheduled = True
+        now_s = perf_counter()
         for i, end in enumerate(ends):
             if error is None and not gone and done.result()[i + 1] == MORE:
                 self.group.add(end)
                 continue
+            _count(end, now_s, has_failed=error is not None)
             offset = -1 if error is not None or gone else int(done.result()[i + 1])
             if offset >= 0:
                 self._written(end.decision, offset)
@@ -139,6 +150,15 @@ class _PartitionEnds:
         is_commit = decision.state is TxnState.COMMITTING
         pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
         self._on_marker(marker_entry(offset, pid, epoch, is_commit, self._clock.now_ms()))
+
+
+def _count(end: _End, now_s: float, *, has_failed: bool) -> None:
+    series, subscriptions = end.series, len(end.subscriptions)
+    series.pending -= 1
+    if has_failed:
+        series.count_failure(subscriptions)
+    else:
+        series.ended(now_s - end.begun_s, 1, subscriptions)
 
 
 class Participants:

@@ -22,6 +22,8 @@ NAMES = {
     "group": "Group reports",
     "subscription": "Subscription billing",
     "packing": "Subscription packing",
+    "buffer": "Transaction buffer of orders, partition 0",
+    "pending": "Pending acknowledgements of billing",
     "scheduled": "Scheduled records",
     "scheduled mail": "Scheduled records of mail",
     "brokers": "Brokers and Redis",
@@ -39,6 +41,8 @@ def address(site, name: str) -> str:
         "group": "/group?name=reports",
         "subscription": "/subscription?topic=orders&name=billing",
         "packing": "/subscription?topic=orders&name=packing",
+        "buffer": "/buffer?topic=orders",
+        "pending": "/pending?topic=orders&name=billing&record=0:0&partition=0",
         "scheduled mail": "/scheduled?topic=mail",
     }.get(name, f"/{name}")
 

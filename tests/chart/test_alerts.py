@@ -85,6 +85,14 @@ def refused(kafka: str, http: str) -> dict[str, str]:
     return one("kafka_refused_total", kafka) | one("http_refused_total", http)
 
 
+def timing_out(begun: str, timed_out: str) -> dict[str, str]:
+    return both("transactions_begun_total", begun, C) | both("transactions_timed_out_total", timed_out, C)
+
+
+def ends_failing(values: str) -> dict[str, str]:
+    return one("transaction_partition_ends_failed_total", values, 'outcome="committed"')
+
+
 def left_out(partitions: str, cursors: str) -> dict[str, str]:
     return one("partitions_unshown", partitions) | one("cursors_unshown", cursors)
 
@@ -93,6 +101,8 @@ UP, SEEN, LIVE = 'up{job="redis-ledger",%s}', "overview_timestamp_seconds{%s}", 
 NOW, OLD = "0+60x60", "0+60x5 300x60"
 HELD, TRIP, LOOP = "partition_stable_lag_seconds", "redis_round_trip_seconds", "event_loop_lag_seconds"
 BELOW, N = f'{T},partition="0"', 'node="r"'
+PENDING = "subscription_pending_ack_records"
+C, S = 'coordinator="0"', f'subscription="s",{T}'
 GROUP, SUBSCRIPTION = "RedisLedgerGroupLagGrows", "RedisLedgerSubscriptionLagGrows"
 CASES = (
     Case("RedisLedgerBrokerDown", "one of two", {UP % A: "1x60", UP % B: "1x20 0x40"}, (f'{B},job="redis-ledger"',)),
@@ -111,8 +121,17 @@ CASES = (
     Case("RedisLedgerBrokerWithoutRedis", "for none", {SEEN % A: NOW, SEEN % B: NOW}),
     Case("RedisLedgerOldTransactionHoldsReaders", "old", both(HELD, NOW, BELOW), ('partition="0",topic="t"',)),
     Case("RedisLedgerOldTransactionHoldsReaders", "young", both(HELD, "200x60", BELOW)),
-    Case("RedisLedgerTransactionOverdue", "not ended", both("transaction_oldest_seconds", NOW), ("",)),
-    Case("RedisLedgerTransactionOverdue", "the longest there may be", both("transaction_oldest_seconds", "900x60")),
+    Case("RedisLedgerTransactionOverdue", "not ended", both("transaction_oldest_seconds", NOW, C), (C,)),
+    Case("RedisLedgerTransactionOverdue", "the longest there may be", both("transaction_oldest_seconds", "900x60", C)),
+    Case("RedisLedgerTransactionsTimeOut", "one in five, by two brokers", timing_out("0+100x60", "0+20x60"), ("",)),
+    Case("RedisLedgerTransactionsTimeOut", "one in twenty", timing_out("0+100x60", "0+5x60")),
+    Case("RedisLedgerTransactionsTimeOut", "all five", timing_out("0x20 5x40", "0x20 5x40"), (), 24),
+    Case("RedisLedgerTransactionEndsFail", "again and again", ends_failing("0+6x60"), (A,)),
+    Case("RedisLedgerTransactionEndsFail", "a restart of Redis", ends_failing("0x28 40x30"), (), 35),
+    Case("RedisLedgerTransactionLogGrows", "of one coordinator", both("coordinator_log_entries", "0+1000x60", C), (C,)),
+    Case("RedisLedgerTransactionLogGrows", "short", both("coordinator_log_entries", "9000x60", C)),
+    Case("RedisLedgerPendingAcksGrow", "many", both(PENDING, "0+20000x60", S), (S,)),
+    Case("RedisLedgerPendingAcksGrow", "now and then", both(PENDING, ("200000 0x9 " * 6).strip(), S)),
     lag(GROUP, "0+1000x600", 60, fires=True),
     lag(GROUP, "0+1000x600", 540, fires=True),  # all night, though less by proportion
     lag(GROUP, "50000x600", 540),

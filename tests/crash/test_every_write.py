@@ -2,6 +2,12 @@
 
 The step receives two messages, writes one record for each into two topics and acknowledges them, in one transaction.
 It is cut at its first write, its second, and so on, until it survives: then every write has been passed.
+
+    1  begin        2.1 add partition   2.2 send    2.3 add subscription   2.4 ack     3.1 end     3.2 ends   3.3 done
+    1a OPEN  ──▶  2 × (2.1a, 2.2a records)  ──▶  2.3a, 2.4a PENDING_ACK  ──▶  3.1a decision ─▶ 3.2a 3.2a 3.2b ─▶ 3.3a
+
+These are the twelve writes of the transaction (TWELVE).  To die before one of them is to die in the step that it ends.
+On one Redis the last five are one write.
 """
 
 from __future__ import annotations
@@ -36,6 +42,12 @@ END = "txn/apply_and_end"
 # What the step consists of.  The coordinator begins, registers, decides and, at the end, completes the transaction.
 KINDS = {"cursor/claim": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/pending_ack": 1}
 IN_SEVERAL_CALLS = {"execute": {"txn/apply": 3, "txn/end": 3}, "calls": {"txn/apply": 6, "txn/end": 3}}
+ENDED = ["complete", "decide", "end_partition", "end_subscription"]
+TWELVE = {  # the points of store/faults.py → the steps of PIP-31
+    "begin": ["1a"], "add_partition": ["2.1a"] * 2, "append": ["2.2a"] * 2, "add_subscription": ["2.3a"],
+    "pending_ack": ["2.4a"], "decide": ["3.1a"], "end_partition": ["3.2a"] * 2, "end_subscription": ["3.2b"],
+    "complete": ["3.3a"],
+}  # fmt: skip
 IN_ONE_CALL = {"execute": {"txn/apply": 1, END: 1}, "calls": {"txn/apply": 4, END: 1}}
 
 
@@ -54,6 +66,30 @@ def is_decided(case: Case, report: Report, writes: Sequence[str]) -> bool:
     else:
         decision = max(n for n in range(writes.index("txn/end")) if writes[n] == "txn/apply") + 1
     return not report.died or case.n - (case.when == "before") >= decision
+
+
+def assert_passes_all_steps(step: str, points: Sequence[Sequence[str]], in_one_call: bool) -> None:
+    """Every step of the transaction is one of the writes that the worker died before and after, in the order of PIP-31.
+
+    points: of each write of the worker that survived
+    """
+    assert sum(map(len, TWELVE.values())) == 12
+    passed = [list(each) for each in points if each]
+    if in_one_call:
+        assert passed[-1] == ENDED
+        passed[-1:] = [["decide"], ["end_partition"], ["end_partition"], ["end_subscription"], ["complete"]]
+    if step == "execute":  # its first write logs the transaction with all of its participants
+        assert passed[0] == ["add_partition", "add_subscription", "begin"]
+        passed[:1] = [["begin"], ["add_partition"], ["add_partition"], ["add_subscription"]]
+    steps = [point for (point,) in passed]
+    assert Counter(steps) == {point: len(labels) for point, labels in TWELVE.items()}
+    assert (steps[0], steps[-1]) == ("begin", "complete")
+    for earlier, later in (
+        ("add_partition", "append"), ("add_subscription", "pending_ack"), ("append", "decide"),
+        ("pending_ack", "decide"), ("decide", "end_partition"), ("decide", "end_subscription"),
+    ):  # fmt: skip
+        assert steps.index(earlier) < steps.index(later)
+    assert steps[7] == "decide"
 
 
 async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_one_call: bool) -> Case:
@@ -145,6 +181,7 @@ async def assert_cut_and_mended(
         writes = cases[-1][1].writes
         calls = IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS
         assert kinds(writes) == KINDS | calls[step]
+        assert_passes_all_steps(step, cases[-1][1].points, in_one_call)
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         for case, report in cases[:-1]:
             assert report.writes[: case.n] == writes[: case.n]
@@ -180,11 +217,13 @@ async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_co
     await assert_cut_and_mended(redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call)
 
 
-async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
-    """CL-15, TC-20: participants and coordinator on different nodes."""
-    await assert_cut_and_mended(cluster_url, prefix, "execute", "before", at_once=False, in_one_call=False)
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix, when):
+    """CL-15, TC-20: participants and coordinator on different nodes; another broker serves all the while."""
+    await assert_cut_and_mended(cluster_url, prefix, "execute", when, at_once=False, in_one_call=False)
 
 
-async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix, when):
     """CL-15, TC-20: as above, call by call."""
-    await assert_cut_and_mended(cluster_url, prefix, "calls", "after", at_once=False, in_one_call=False)
+    await assert_cut_and_mended(cluster_url, prefix, "calls", when, at_once=False, in_one_call=False)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -23,19 +22,6 @@ from tests.support.kafka_client import KafkaClient
 from tests.support.processes import Serve
 
 PARTITIONS, ROUNDS = 100, 5
-
-
-@pytest.fixture
-def serve(redis_url, prefix) -> Iterator[object]:
-    started: list[Serve] = []
-
-    def start() -> Serve:
-        started.append(Serve("--redis", redis_url, "--durability", "lossy", environ={"REDIS_LEDGER_PREFIX": prefix}))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.clean_up()
 
 
 def address(serve: Serve) -> tuple[str, int]:

@@ -7,8 +7,7 @@ makes no further round trip.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -19,24 +18,16 @@ from redis_ledger.errors import LedgerError, TransactionAbortOnly
 from redis_ledger.ids import TxnId
 from tests.support.broker import (
     backlog,
+    behind_a_proxy,
     eventually,
     live_transactions,
-    one,
     outstanding,
     receive_values,
     records,
+    values_of,
     visible,
 )
-from tests.support.proxy import Proxy, proxy
-
-
-@contextlib.asynccontextmanager
-async def behind_a_proxy(redis: Any, prefix: str, *, in_one_call: bool = True) -> AsyncIterator[tuple[Broker, Proxy]]:
-    """A broker without background work, so that the next request is the test's."""
-    settings: dict[str, Any] = {"coordinators": 1, "one_call_transactions": in_one_call}
-    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
-        await broker.maintenance.close()
-        yield broker, relay
+from tests.support.proxy import Proxy
 
 
 async def losing_reply(relay: Proxy, number: int, operation: Awaitable[Any]) -> tuple[Any, bool]:
@@ -83,7 +74,7 @@ async def settled(broker: Broker, *topics: str) -> list[int]:
 
 async def test_a_begin_whose_reply_is_lost_makes_one_transaction(redis, prefix):
     """CL-13, TC-04"""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
         begun = await at_every_round_trip(relay, lambda n: broker.transactions.begin(), least=1)
         assert len({t.id for t in begun}) == len(begun)
         assert await live_transactions(broker) == len(begun)
@@ -92,7 +83,7 @@ async def test_a_begin_whose_reply_is_lost_makes_one_transaction(redis, prefix):
 @pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 2), (True, 1)])
 async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(redis, prefix, in_one_call, round_trips):
     """CL-13, TS-06, TB-08"""
-    async with behind_a_proxy(redis, prefix, in_one_call=in_one_call) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1, one_call_transactions=in_one_call) as (broker, relay):
         await broker.topics.create("left")
         await broker.topics.create("right")
         values = []
@@ -123,7 +114,7 @@ async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(red
 @pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 4), (True, 3)])
 async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix, in_one_call, round_trips):
     """CL-13, CL-15, TB-13: begin, acknowledge, append, decide, end: whichever reply is lost."""
-    async with behind_a_proxy(redis, prefix, in_one_call=in_one_call) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1, one_call_transactions=in_one_call) as (broker, relay):
         for topic in ("in", "left", "right"):
             await broker.topics.create(topic)
         await broker.subscriptions.create("in", "work")
@@ -149,9 +140,30 @@ async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix, 
         assert await broker.store.command("HLEN", left.keys.producers, key=left.keys.state) == 1
 
 
+async def test_a_step_of_one_batch_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix):
+    """CL-13, CL-17: the allocation of a producer id, the append, and appends under that id."""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        await broker.topics.create("t")
+
+        async def step(number: int) -> Any:
+            return await broker.execute.run([], [ExecuteRecords("t", records(str(number), "x"))])
+
+        done = await at_every_round_trip(relay, step, least=1)
+        for _ in range(3):
+            result, was_cut = await losing_reply(relay, 1, step(len(done) + 1))
+            assert was_cut
+            done.append(result)
+        assert [step.transaction for step in done] == [None] * len(done)
+        expected = [value for n in range(1, len(done) + 1) for value in (str(n), "x")]
+        assert await values_of(broker, "t", isolation="read_uncommitted") == expected
+        partition = await broker.catalog.partition("t", 0)
+        # One producer for all: its row, and the sentinel.
+        assert await broker.store.command("HLEN", partition.keys.producers, key=partition.keys.state) == 2
+
+
 async def test_an_idempotent_produce_whose_reply_is_lost_is_written_once(redis, prefix):
     """TB-13, CL-13"""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
         await broker.topics.create("t")
         pid, epoch = await broker.producers.allocate()
 
@@ -168,7 +180,7 @@ async def test_an_idempotent_produce_whose_reply_is_lost_is_written_once(redis, 
 
 async def test_a_transactional_produce_of_unknown_outcome_aborts_its_transaction(redis, prefix):
     """CL-20: without a sequence the outcome of a write is unknown, so none of it may be visible."""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
         await broker.topics.create("t")
         txn = (await broker.transactions.begin()).id
         await broker.transactions.add_partitions(txn, [("t", 0)])
@@ -185,7 +197,7 @@ async def test_a_transactional_produce_of_unknown_outcome_aborts_its_transaction
 
 async def test_a_receive_whose_reply_is_lost_delivers_everything_once_and_in_order(redis, prefix):
     """CL-13: what the lost reply leased is leased again by the same call."""
-    async with behind_a_proxy(redis, prefix) as (broker, relay):
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
         await broker.topics.create("t")
         await broker.subscriptions.create("t", "s")
         # When a call receives, reads the payload and acknowledges, whichever reply is lost

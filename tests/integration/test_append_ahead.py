@@ -9,60 +9,22 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.produce.append import BatchSource
 from redis_ledger.errors import InvalidTxnStatus, ProducerFenced, StoreUnavailable, Unavailable
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.append_request import Accepted
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.records.build import encode
-from redis_ledger.txn.coordinator import Participant
 from redis_ledger.txn.operations import Coordinator
-from tests.support.broker import eventually, one, two, values_of, visible
-from tests.support.proxy import Proxy, proxy
-
-BY_ID = "etl"
-
-
-class Producer:
-    """A Kafka producer.  asks: adds partitions by AddPartitionsToTxn; else by its batches (transaction.version 2)."""
-
-    def __init__(self, broker: Broker, *, asks: bool = False) -> None:
-        self.broker, self.asks, self.sequences = broker, asks, dict[int, int]()
-        self.source = BatchSource(BY_ID, adds_partitions=not asks)
-        self.pid = self.epoch = 0
-
-    async def init(self) -> None:
-        self.pid, self.epoch = await self.broker.producers.init(BY_ID, 60_000)
-        self.sequences.clear()
-
-    async def add(self, number: int = 0) -> None:
-        where = await self.broker.catalog.partition("t", number)
-        participants = [Participant("t", where.topic_id, number)]
-        await self.broker.producers.add_early(BY_ID, self.pid, self.epoch, participants, principal="")
-
-    async def send(self, value: str, number: int = 0) -> asyncio.Future[Accepted]:
-        sequence = self.sequences.get(number, 0)
-        self.sequences[number] = sequence + 1
-        rows = [(None, value.encode(), (), 1_700_000_000_000)]
-        data = encode(rows, producer_id=self.pid, epoch=self.epoch, sequence=sequence, transactional=True)
-        where = await self.broker.catalog.partition("t", number)
-        return await self.broker.appends.append_batch(where, data, self.source, 1 << 20)
-
-    async def end(self, *, commit: bool = True) -> None:
-        bump = not self.asks
-        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, bump)
-        if bump:
-            self.sequences.clear()
+from tests.support.broker import behind_a_proxy, eventually, one, two, values_of, visible
+from tests.support.proxy import Proxy
+from tests.support.transactional_producer import BY_ID, TransactionalProducer
 
 
 @contextlib.asynccontextmanager
-async def behind_a_proxy(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Producer, Proxy]]:
-    """A broker without background work, and a producer on it."""
-    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
-        await broker.maintenance.close()
+async def a_producer(
+    redis: Any, prefix: str, *, asks: bool = False, **settings: Any
+) -> AsyncIterator[tuple[TransactionalProducer, Proxy]]:
+    async with behind_a_proxy(redis, prefix, **settings) as (broker, relay):
         await broker.topics.create("t", 2)
-        producer = Producer(broker)
+        producer = TransactionalProducer(broker, asks=asks)
         await producer.init()
         yield producer, relay
 
@@ -90,12 +52,12 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ("in_one_call", "expected"), [(True, ["appended", "registered"]), (False, ["registered", "appended"])]
 )
 async def test_the_first_batch_does_not_wait_for_its_registration(redis, prefix, steps, in_one_call, expected):
-    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (producer, _):
+    async with a_producer(redis, prefix, one_call_transactions=in_one_call) as (producer, _):
         for value in ("a", "b"):
             steps.clear()
-            await (await producer.send(value))
+            await producer.produce(value)
             assert steps == expected
-            await (await producer.send(f"{value}2"))
+            await producer.produce(f"{value}2")
             assert steps == [*expected, "appended"]
             await producer.end()
         assert await visible(producer.broker, "t") == {0: ["a", "a2", "b", "b2"]}
@@ -105,7 +67,7 @@ async def test_the_first_batch_does_not_wait_for_its_registration(redis, prefix,
 async def test_batches_in_flight_keep_their_order(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", 2)
-        producer = Producer(broker)
+        producer = TransactionalProducer(broker, asks=False)
         await producer.init()
         for _ in range(5):
             sent = [await producer.send(str(n), n % 2) for n in range(10)]
@@ -119,12 +81,12 @@ async def test_batches_in_flight_keep_their_order(redis_url, prefix):
 async def test_a_batch_of_a_fenced_producer_is_not_written(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
         await first.topics.create("t", 2)
-        old, new = Producer(first), Producer(second)
+        old, new = TransactionalProducer(first, asks=False), TransactionalProducer(second, asks=False)
         await old.init()
         await new.init()
         with pytest.raises(ProducerFenced):
-            await (await old.send("from the fenced one"))
-        await (await new.send("x"))
+            await old.produce("from the fenced one")
+        await new.produce("x")
         await new.end()
         assert await visible(first, "t") == {0: ["x"]}
 
@@ -132,11 +94,11 @@ async def test_a_batch_of_a_fenced_producer_is_not_written(redis_url, prefix):
 @pytest.mark.parametrize("lost", range(1, 4))
 async def test_a_lost_reply_neither_loses_nor_doubles_the_batch(redis, prefix, lost):
     """Of the registration, the append or both."""
-    async with behind_a_proxy(redis, prefix) as (producer, relay):
-        await (await producer.send("a"))
+    async with a_producer(redis, prefix) as (producer, relay):
+        await producer.produce("a")
         await producer.end()
         relay.cuts = lost
-        await (await producer.send("b"))
+        await producer.produce("b")
         relay.cuts = 0
         await producer.end()
         assert await values_of(producer.broker, "t", isolation="read_uncommitted") == [
@@ -144,15 +106,11 @@ async def test_a_lost_reply_neither_loses_nor_doubles_the_batch(redis, prefix, l
         ]  # fmt: skip
 
 
-async def sent(producer: Producer, value: str) -> None:
-    await (await producer.send(value))
-
-
-async def sent_when_redis_is_back(producer: Producer, value: str) -> None:
+async def sent_when_redis_is_back(producer: TransactionalProducer, value: str) -> None:
     async def sends() -> bool:
         producer.sequences.clear()
         with contextlib.suppress(StoreUnavailable):
-            return (await (await producer.send(value))).base_offset == 0
+            return (await producer.produce(value)).base_offset == 0
         return False
 
     assert await eventually(sends, True)
@@ -162,11 +120,10 @@ async def sent_when_redis_is_back(producer: Producer, value: str) -> None:
 
 
 async def test_the_response_to_add_partitions_does_not_wait_for_redis(redis, prefix, steps):
-    async with behind_a_proxy(redis, prefix) as (producer, _):
-        producer.asks, producer.source = True, BatchSource(BY_ID, adds_partitions=False)
+    async with a_producer(redis, prefix, asks=True) as (producer, _):
         for value in ("a", "b"):
             steps.clear()
-            await producer.add()
+            await producer.add_early()
             sent = await producer.send(value)
             assert steps == []
             await sent
@@ -183,7 +140,7 @@ async def test_the_response_waits_where_a_refusal_could_come_or_another_broker_c
     async with contextlib.AsyncExitStack() as stack:
         broker = await stack.enter_async_context(one(redis_url, prefix, **settings))
         await broker.topics.create("t", 2)
-        producer = Producer(broker, asks=True)
+        producer = TransactionalProducer(broker, asks=True)
         if why == "an identity of another broker":
             async with one(redis_url, prefix) as other:
                 producer.pid, producer.epoch = await other.producers.init(BY_ID, 60_000)
@@ -197,9 +154,9 @@ async def test_the_response_waits_where_a_refusal_could_come_or_another_broker_c
                 await producer.end()
         await broker.maintenance.heartbeat()
         steps.clear()
-        await producer.add()
+        await producer.add_early()
         assert steps == ["registered"]
-        await (await producer.send("x"))
+        await producer.produce("x")
         await producer.end()
         assert await visible(broker, "t") == {0: ["x"]}
 
@@ -209,22 +166,21 @@ async def test_the_refusal_is_the_answer_of_the_next_request(redis_url, prefix, 
     """The producer was fenced by its successor, which registered with this broker's Redis behind its back."""
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", 2)
-        old = Producer(broker, asks=True)
+        old = TransactionalProducer(broker, asks=True)
         await old.init()
         await broker.transactional_ids.init(BY_ID, 60_000, -1, -1)
-        await old.add()
+        await old.add_early()
         with pytest.raises(ProducerFenced):
-            await (old.end() if at == "the end" else sent(old, "from the fenced one"))
+            await (old.end() if at == "the end" else old.produce("from the fenced one"))
         with pytest.raises(ProducerFenced):
-            await old.add()
+            await old.add_early()
         assert await visible(broker, "t") == {}
 
 
 async def test_a_registration_that_redis_did_not_execute_is_sent_again(redis, prefix):
-    async with behind_a_proxy(redis, prefix, redis_retry_ms=100, redis_timeout_ms=200) as (producer, relay):
-        producer.asks, producer.source = True, BatchSource(BY_ID, adds_partitions=False)
+    async with a_producer(redis, prefix, asks=True, redis_retry_ms=100, redis_timeout_ms=200) as (producer, relay):
         relay.hold()
-        await producer.add()
+        await producer.add_early()
         (early,) = producer.broker.producers._early.of(producer.pid)
         await relay.refuse()
         relay.release()
@@ -239,11 +195,11 @@ async def test_a_registration_that_redis_did_not_execute_is_sent_again(redis, pr
 async def test_an_end_without_a_batch_waits_for_the_registration(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", 2)
-        producer = Producer(broker, asks=True)
+        producer = TransactionalProducer(broker, asks=True)
         await producer.init()
         for commit in (True, False):
-            await producer.add(0)
-            await producer.add(1)
+            await producer.add_early(0)
+            await producer.add_early(1)
             await producer.end(commit=commit)
         assert await values_of(broker, "t", isolation="read_uncommitted") == []
 
@@ -252,10 +208,10 @@ async def test_an_end_without_a_batch_waits_for_the_registration(redis_url, pref
 
 
 async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix):
-    async with behind_a_proxy(redis, prefix, redis_retry_ms=200, redis_timeout_ms=400) as (producer, relay):
+    async with a_producer(redis, prefix, redis_retry_ms=200, redis_timeout_ms=400) as (producer, relay):
         await relay.refuse()
         with pytest.raises(StoreUnavailable):
-            await (await producer.send("a"))
+            await producer.produce("a")
         await relay.accept_again()
         await sent_when_redis_is_back(producer, "b")
         await producer.end()
@@ -264,7 +220,7 @@ async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix)
 
 async def test_a_batch_that_its_registration_overtakes_is_appended_again(redis, prefix, monkeypatch):
     """Another call of the coordinator came between, so its script cannot tell; the broker knows by then."""
-    async with behind_a_proxy(redis, prefix) as (producer, _):
+    async with a_producer(redis, prefix) as (producer, _):
         send, sent = Partition._send, list[str]()
 
         def refused_once(self: Partition, items: Any) -> Any:
@@ -274,7 +230,7 @@ async def test_a_batch_that_its_registration_overtakes_is_appended_again(redis, 
             return send(self, items)
 
         monkeypatch.setattr(Partition, "_send", refused_once)
-        await (await producer.send("a"))
+        await producer.produce("a")
         await producer.end()
         assert len(sent) == 2
         assert await visible(producer.broker, "t") == {0: ["a"]}

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from redis_ledger.app.cli.main import app
-from redis_ledger.app.process import broker_process
+from redis_ledger.app.process import broker_process, startup
 from redis_ledger.app.process.addresses import HostPort
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.config import Config
@@ -35,9 +35,10 @@ def serve_says(url: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> lis
 
     monkeypatch.setattr(broker_process, "say_ready", ready)
     config = Config(redis_retry_ms=1_000)
-    options = broker_process.Options(data_dir, HostPort("127.0.0.1", 0), None, {}, url, "disk", config)
+    options = startup.Options(data_dir, HostPort("127.0.0.1", 0), None, {}, url, "disk", config)
     try:
-        asyncio.run(broker_process.serve(options))
+        with startup.listening(options) as listeners:
+            asyncio.run(broker_process.serve(options, listeners, None))
     except Ready:
         return []
     except CommandError as refusal:

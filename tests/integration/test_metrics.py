@@ -73,16 +73,17 @@ async def test_a_partition_shows_its_offsets_and_what_an_open_transaction_holds_
     assert of == {"start_offset": 0, "stable_offset": 1, "end_offset": 4}
     assert shown["partition_stable_lag_records", prefix, "1"] == 3
     assert 30 <= shown["partition_stable_lag_seconds", prefix, "1"] < 40
-    assert 30 <= shown["transaction_oldest_seconds",] < 40
-    assert shown["transactions_live",] == 1
+    coordinator = str(txn.coordinator)
+    assert 30 <= shown["transaction_oldest_seconds", coordinator] < 40
+    assert shown["transactions_live", coordinator] == 1
     assert shown["partition_stable_lag_seconds", prefix, "0"] == 0
     # And nothing is held back once it has ended
-    ended = shown["transactions_ended_total", "aborted"]
+    ended = shown["transactions_ended_total", coordinator, "aborted"]
     await broker.transactions.abort(txn)
     shown = await scrape(broker)
     assert shown["partition_stable_lag_records", prefix, "1"] == 0
     assert shown["partition_stable_lag_seconds", prefix, "1"] == 0
-    assert shown["transactions_ended_total", "aborted"] == ended + 1
+    assert shown["transactions_ended_total", coordinator, "aborted"] == ended + 1
 
 
 async def test_traffic_is_counted_by_topic_at_both_ports(broker, prefix):

@@ -9,53 +9,29 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.produce.append import BatchSource
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.ids import TxnId
-from redis_ledger.records.build import encode
-from redis_ledger.telemetry import metrics
-from redis_ledger.txn.coordinator import Participant
-from tests.support.broker import eventually, one, receive_values, records, status, two, values_of, visible
-from tests.support.proxy import Proxy, proxy
-
-BY_ID = "etl"
+from redis_ledger.telemetry.transaction_metrics import ENDS
+from tests.support.broker import (
+    behind_a_proxy,
+    eventually,
+    one,
+    receive_values,
+    records,
+    status,
+    two,
+    values_of,
+    visible,
+)
+from tests.support.proxy import Proxy
+from tests.support.transactional_producer import TransactionalProducer
 
 
 @contextlib.asynccontextmanager
-async def behind_a_proxy(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Proxy]]:
-    """A broker without background work, so that each request to Redis is the test's."""
-    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
-        await broker.maintenance.close()
+async def with_topic(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Proxy]]:
+    async with behind_a_proxy(redis, prefix, **settings) as (broker, relay):
         await broker.topics.create("t", 3)
         yield broker, relay
-
-
-class KafkaProducer:
-    """What a Kafka client's transactions ask of a broker."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.broker, self.sequence = broker, -1
-        self.pid = self.epoch = 0
-
-    async def begin(self) -> None:
-        self.pid, self.epoch = await self.broker.producers.init(BY_ID, 60_000)
-        self.sequence = -1
-
-    async def add(self, number: int = 0) -> None:
-        where = await self.broker.catalog.partition("t", number)
-        await self.broker.producers.add(BY_ID, self.pid, self.epoch, [Participant("t", where.topic_id, number)])
-
-    async def produce(self, value: bytes, number: int = 0) -> None:
-        self.sequence += 1
-        rows = [(None, value, (), 1_700_000_000_000)]
-        data = encode(rows, producer_id=self.pid, epoch=self.epoch, sequence=self.sequence, transactional=True)
-        where = await self.broker.catalog.partition("t", number)
-        await (await self.broker.appends.append_batch(where, data, BatchSource(BY_ID, False), 1 << 20))
-
-    async def end(self, *, commit: bool = True, bump: bool = False) -> None:
-        self.pid, self.epoch = await self.broker.producers.end(BY_ID, self.pid, self.epoch, commit, bump)
-        if bump:
-            self.sequence = -1
 
 
 async def settled(broker: Broker) -> None:
@@ -68,14 +44,14 @@ async def settled(broker: Broker) -> None:
 @pytest.mark.parametrize(("in_one_call", "round_trips"), [(True, 3), (False, 5)])
 async def test_a_kafka_transaction_of_one_record_takes_no_round_trip_more(redis, prefix, in_one_call, round_trips):
     """AddPartitions, Produce, EndTxn; in several calls: an end and the completion as well."""
-    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
-        producer = KafkaProducer(broker)
-        await producer.begin()
+    async with with_topic(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
+        producer = TransactionalProducer(broker, asks=True)
+        await producer.init()
         taken = []
         for n in range(6):
             before = len(relay.requests)
             await producer.add()
-            await producer.produce(str(n).encode())
+            await producer.produce(str(n))
             await producer.end()
             await settled(broker)
             taken.append(len(relay.requests) - before)
@@ -88,7 +64,7 @@ async def test_a_kafka_transaction_of_one_record_takes_no_round_trip_more(redis,
 @pytest.mark.parametrize(("in_one_call", "round_trips"), [(True, 3), (False, 5)])
 async def test_a_step_takes_no_round_trip_more(redis, prefix, in_one_call, round_trips):
     """Begin with all participants; append and acknowledge; decide and end.  Three partitions and a subscription."""
-    async with behind_a_proxy(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
+    async with with_topic(redis, prefix, one_call_transactions=in_one_call) as (broker, relay):
         await broker.topics.create("in")
         await broker.subscriptions.create("in", "s")
         await broker.records.produce("in", records(*map(str, range(6))))
@@ -122,10 +98,10 @@ async def test_a_kafka_transaction_that_is_named_by_its_serial_is_aborted(redis_
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", 3)
         for abort in (None, broker.producers.abort_hanging):
-            producer = KafkaProducer(broker)
-            await producer.begin()
+            producer = TransactionalProducer(broker, asks=True)
+            await producer.init()
             await producer.add()
-            await producer.produce(b"in doubt")
+            await producer.produce("in doubt")
             await broker.records.produce("t", records("behind", partition=0))
             partition = await broker.catalog.partition("t", 0)
             found = await partition.offsets.open_transaction(producer.pid)
@@ -143,13 +119,13 @@ async def test_a_kafka_transaction_that_is_named_by_its_serial_is_aborted(redis_
 async def test_every_transaction_is_counted_once(redis_url, prefix, commit):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
-        counter = metrics.transactions_ended.labels("committed" if commit else "aborted")
-        before = counter._value.get()
+        life = ENDS["committed" if commit else "aborted"].life
+        before = sum(life.counts)
         txn = (await broker.transactions.begin()).id
         await broker.records.produce("t", records("x"), transaction=txn)
         for _ in range(3):
             await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-        assert counter._value.get() == before + 1
+        assert sum(life.counts) == before + 1
 
 
 async def test_the_marker_is_in_the_tail_cache(redis_url, prefix):

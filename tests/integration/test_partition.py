@@ -25,6 +25,7 @@ from redis_ledger.ledger.append_errors import NotVerified, OtherOpen
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.read_ahead import BegunRead
 from redis_ledger.ledger.reader import ABORTED_MAX
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
@@ -341,14 +342,20 @@ async def test_continuous_reader_is_served_from_read_ahead(partition, store):
     assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
 
 
-async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
+async def reading_ahead(partition: Partition, store: Store) -> tuple[Partition, BegunRead]:
+    """A reader that has read the first six of twenty batches, and begun to read those after them."""
     for n in range(20):
         await append(partition, bytes([n]) * 1_000)
     reader = another(store)
     for first in (0, 3):
         await read(reader, first, bytes_max=3_000)
     assert reader.reader.ahead.begun is not None
-    await reader.reader.ahead.begun.read
+    return reader, reader.reader.ahead.begun
+
+
+async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
+    reader, begun = await reading_ahead(partition, store)
+    await begun.read
     await append(partition, b"after it")
     assert (await another(store).offsets.head()).end_offset == 21  # another broker answers this
     found = await reader.reader.read(6, committed=True, bytes_max=3_000)
@@ -358,13 +365,9 @@ async def test_read_ahead_is_returned_with_the_offsets_of_now(partition, store):
 
 async def test_payload_that_was_read_ahead_is_freed_when_it_was_taken(partition, store):
     """A consumer that reads on and on would otherwise keep all payload of two seconds in memory."""
-    for n in range(20):
-        await append(partition, bytes([n]) * 1_000)
-    reader = another(store)
-    for first in (0, 3):
-        await read(reader, first, bytes_max=3_000)
-    assert reader.reader.ahead.begun is not None
-    ahead = weakref.ref(reader.reader.ahead.begun.read)
+    reader, begun = await reading_ahead(partition, store)
+    ahead = weakref.ref(begun.read)
+    del begun
     assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]
     reader.reader.ahead.forget()  # of the read after it
     await asyncio.sleep(0)  # the event loop holds what it is running

@@ -16,7 +16,14 @@ from tests.support.processes import ROOT, Serve
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 HOWTO = ROOT / "docs" / "howto"
-WITH_PYTHON = [README, TUTORIAL, HOWTO / "use-python.md", HOWTO / "use-kafka.md", HOWTO / "delay-records.md"]
+WITH_PYTHON = [
+    README,
+    TUTORIAL,
+    HOWTO / "use-python.md",
+    HOWTO / "use-kafka.md",
+    HOWTO / "delay-records.md",
+    HOWTO / "large-messages.md",
+]
 WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md", HOWTO / "retention.md"]
 
 

@@ -34,6 +34,8 @@ CASES = [
     ("POST", "/v1/topics/fresh/scheduled", {**LATER},
      [(Op.WRITE, TOPIC, "fresh"), (Op.CREATE, CLUSTER, CLUSTER_NAME)], 201),
     ("GET", f"{ONE}/partitions/0/records", None, [(Op.READ, TOPIC, "orders")], 200),
+    ("POST", f"{ONE}/largeMessages", RECORDS, [(Op.WRITE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/partitions/0/largeMessages/0", None, [(Op.READ, TOPIC, "orders")], 404),
     ("GET", f"{ONE}/partitions/0/offsets?timestamp_ms=5", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
     ("POST", f"{ONE}/scheduled", LATER, [(Op.WRITE, TOPIC, "orders")], 201),
     ("GET", f"{ONE}/scheduled", None, [(Op.READ, TOPIC, "orders")], 200),
@@ -85,6 +87,19 @@ CASES = [
     ("POST", "/v1/transactions:execute",
      {"acks": [{"topic": "orders", "subscription": "billing", "ids": ["0:0"], "consumer": "c"}]},
      [(Op.READ, TOPIC, "orders"), (Op.READ, GROUP, "billing")], 200),
+    ("GET", f"{ONE}/partitions/0/transactions", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/pending/billing", None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/partitions/0/backlog/billing", None,
+     [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/partitions/0/records/0/subscriptions/billing", None,
+     [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/why", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", "/v1/coordinators", None, [(Op.DESCRIBE, CLUSTER, CLUSTER_NAME)], 200),
+    ("GET", "/v1/coordinators/0", None, [(Op.DESCRIBE, CLUSTER, CLUSTER_NAME)], 200),
+    ("GET", "/v1/coordinators/0/log", None, [(Op.DESCRIBE, CLUSTER, CLUSTER_NAME)], 200),
+    ("PATCH", "/v1/coordinators", {"count": 16}, [(Op.ALTER, CLUSTER, CLUSTER_NAME)], 200),
+    ("GET", "/v1/batched-writes", None, [(Op.DESCRIBE, CLUSTER, CLUSTER_NAME)], 200),
+    ("PUT", "/v1/batched-writes/transaction_log", {"enabled": True}, [(Op.ALTER, CLUSTER, CLUSTER_NAME)], 200),
     ("GET", "/metrics", None, [(Op.DESCRIBE, CLUSTER, CLUSTER_NAME)], 200),
 ]  # fmt: skip
 
@@ -121,7 +136,16 @@ async def test_an_operation_is_refused_until_every_rule_it_needs_is_there(
 
 def test_every_operation_that_needs_something_is_among_the_cases():
     covered = {(method, path.partition("?")[0]) for method, path, *_ in CASES}
-    shapes = {"topic": "orders", "name": "billing", "partition": "0", "scheduled": "0:1.0"}
+    shapes = {
+        "topic": "orders",
+        "name": "billing",
+        "partition": "0",
+        "scheduled": "0:1.0",
+        "offset": "0",
+        "log": "transaction_log",
+        "coordinator": "0",
+        "transaction": "0-1",
+    }
     left = set()
     for each in OPERATIONS:
         if each.is_public or not each.requires or each.tag in ("security", "quotas") or "{id}" in each.path:

@@ -37,6 +37,7 @@ def steps(txn):
         ("POST", f"/v1/transactions/{txn}/subscriptions",
          {"subscriptions": [{"topic": "orders", "subscription": "billing"}]}),
         ("POST", f"{ONE}/records", {"records": RECORDS, "transaction": txn}),
+        ("POST", f"{ONE}/largeMessages?transaction={txn}", {"any": "body"}),
         ("POST", f"{SUB}:ack", {"consumer": "c", "ids": ["0:0"], "transaction": txn}),
         ("POST", f"{ONE}/subscriptions/noted:noteOffsets", {"offsets": {"0": 1}, "transaction": txn}),
         ("POST", "/v1/transactions:commitAll", {"transactions": [txn]}),

@@ -53,6 +53,8 @@ ACTS = [
     # records
     act("produce", SENDERS, {"produce": calls("POST", f"{ONE}/records", RECORDS)}, {"Produce": kafka.produces}),
     act("fetch", READERS, {"fetch": calls("GET", f"{ONE}/partitions/0/records")}, {"Fetch": kafka.fetches}),
+    act("write a large message", SENDERS, {"write_large_message": calls("POST", f"{ONE}/largeMessages", RECORDS)}),
+    act("read a large message", READERS, {"read_large_message": rest.reads_large_message}),
     act("find an offset", KNOWING, {"find_offset": calls("GET", f"{ONE}/partitions/0/offsets?timestamp_ms=5")},
         {"ListOffsets": kafka.finds_offset, "OffsetForLeaderEpoch": kafka.finds_end_of_epoch}),
     act("produce idempotently", SENDERS | {"denied"}, {"create_producer": calls("POST", "/v1/producers", {})},
@@ -74,7 +76,8 @@ ACTS = [
     act("rebuild what is delivered later", ADMINS, {"rebuild_scheduled": calls("POST", f"{_SCHEDULED}:rebuild", {})}),
     # topics
     act("describe a topic", KNOWING,
-        {"describe_topic": calls("GET", ONE), "describe_offloaded": calls("GET", f"{ONE}/cold")},
+        {"describe_topic": calls("GET", ONE), "describe_offloaded": calls("GET", f"{ONE}/cold"),
+         "why": calls("GET", f"{ONE}/why")},
         {"Metadata": kafka.describes_topic, "DescribeTopicPartitions": kafka.describes_partitions}),
     act("be shown a topic", KNOWING, {"list_topics": rest.is_shown_topic}, {"Metadata": kafka.is_shown_topic}),
     act("create a topic", ADMINS, {"create_topic": calls("POST", "/v1/topics", {"name": "orders"})},
@@ -110,6 +113,17 @@ ACTS = [
         "note_offsets": calls("POST", f"{NOTE}:noteOffsets", {"offsets": {"0": 1}}),
     }, {"OffsetCommit": kafka.commits_offset}),
     act("send dead letters away", frozenset({"prefixed"}) | ADMINS, {"set_dead_letters": rest.sends_dead_letters}),
+    act("see what transactions hold in a partition", KNOWING, {
+        "describe_partition_transactions": calls("GET", f"{ONE}/partitions/0/transactions"),
+    }),
+    act("see another's transaction in a partition", ADMINS, {
+        "get_partition_transaction": with_another_s("GET", f"{ONE}/partitions/0/transactions/TXN"),
+    }),
+    act("see what a group holds", DESCRIBERS, {
+        "pending_acknowledgements": calls("GET", f"{ONE}/pending/g-rest"),
+        "record_state": calls("GET", f"{ONE}/partitions/0/records/0/subscriptions/g-rest"),
+        "analyze_backlog": calls("GET", f"{ONE}/partitions/0/backlog/g-rest"),
+    }),
     act("see where a group is", DESCRIBERS, {"describe_subscription": calls("GET", SUB)},
         {"OffsetFetch": kafka.reads_offsets, "ConsumerGroupDescribe": kafka.describes_consumers}),
     act("describe a group", DESCRIBERS | {"joiner"},
@@ -136,7 +150,9 @@ ACTS = [
     act("end another's transaction", ADMINS, {"commit": with_another_s("POST", f"{_TXN}:commit"),
                                               "abort": with_another_s("POST", f"{_TXN}:abort")},
         {"EndTxn": kafka.ends_another_s, "WriteTxnMarkers": kafka.aborts_hanging}),
-    act("describe another's transaction", ADMINS, {"get_transaction": with_another_s("GET", _TXN)},
+    act("describe another's transaction", ADMINS,
+        {"get_transaction": with_another_s("GET", _TXN),
+         "get_participants": with_another_s("GET", f"{_TXN}/participants")},
         {"DescribeTransactions": kafka.describes_another_s}),
     act("be shown another's transaction", ADMINS, {"list_transactions": rest.is_shown_another_s},
         {"ListTransactions": kafka.is_shown_another_s}),
@@ -145,12 +161,18 @@ ACTS = [
                "TxnOffsetCommit": kafka.commits_offsets_in_another_s, "AddPartitionsToTxn": kafka.adds_as_a_broker}),
     act("write into another's transaction by its id", ROOT, {
         "produce": with_another_s("POST", f"{ONE}/records", {**RECORDS, "transaction": "TXN"}),
+        "write_large_message": with_another_s("POST", f"{ONE}/largeMessages?transaction=TXN", RECORDS),
         "ack": with_another_s("POST", f"{SUB}:ack", {**ACK, "transaction": "TXN"}),
         "add_partitions": with_another_s(
             "POST", f"{_TXN}/partitions", {"partitions": [{"topic": "orders", "partition": 0}]}
         ),
         "commit_all": with_another_s("POST", "/v1/transactions:commitAll", {"transactions": ["TXN"]}),
     }),
+    act("describe coordinators", ADMINS, {
+        "list_coordinators": calls("GET", "/v1/coordinators"), "get_coordinator": calls("GET", "/v1/coordinators/0"),
+        "coordinator_log": calls("GET", "/v1/coordinators/0/log"),
+    }),
+    act("add coordinators", ADMINS, {"raise_coordinators": calls("PATCH", "/v1/coordinators", {"count": 20})}),
     # who may do what
     act("see the rules", ADMINS, {"list_acls": calls("GET", "/v1/acls")}, {"DescribeAcls": kafka.lists_rules}),
     act("change the rules", ADMINS, {
@@ -163,6 +185,10 @@ ACTS = [
         "set_quota": calls("PUT", "/v1/quotas/User:made", {"requests_per_s": 1_000}),
         "remove_quota": calls("DELETE", "/v1/quotas/User:made"),
     }, {"AlterClientQuotas": kafka.sets_quota}),
+    act("see the batched writes", ADMINS, {"list_batched_writes": calls("GET", "/v1/batched-writes")}),
+    act("change the batched writes", ADMINS, {
+        "set_batched_write": calls("PUT", "/v1/batched-writes/transaction_log", {"enabled": True}),
+    }),
     act("see the users", ADMINS, {"list_users": calls("GET", "/v1/users")},
         {"DescribeUserScramCredentials": kafka.lists_users}),
     act("change the users", ADMINS, {

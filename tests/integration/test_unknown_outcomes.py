@@ -69,7 +69,7 @@ async def test_committed_step_is_never_reported_as_failed(redis_url, prefix, mon
         participants = broker.transactions._participants
         monkeypatch.setattr(participants, "end", away)
         with pytest.raises(OutcomeUnknown) as failed:
-            await broker.execute.run([], [ExecuteRecords("t", records("a"))])
+            await broker.execute.run([], [ExecuteRecords("t", records("a"))], nonce="n")
         assert failed.value.facts["transaction"]
         monkeypatch.undo()
         assert await eventually(lambda: values_of(broker, "t"), ["a"], 3) == ["a"]

@@ -306,6 +306,15 @@ def test_a_transaction_opens_with_its_first_batch_and_holds_the_stable_offset(le
     assert [e.flags for e in ledger.log()] == [0, 1, 0, 1]
 
 
+def test_chunks_of_a_large_message_have_a_flag_and_nothing_else_has(ledger):
+    ledger.append(1, txn=(3, 17))
+    ledger.append(1, txn=(3, 17), owner="chunk")
+    ledger.append(1, txn=(3, 17), owner="t")
+    ledger.append(1, owner="chunk")
+    assert [e.flags for e in ledger.log()] == [1, 17, 1, 0]
+    assert [e.is_chunk for e in ledger.log()] == [False, True, False, False]
+
+
 def test_a_transaction_that_is_not_open_here_has_to_be_verified(ledger):
     before = ledger.dump()
     assert ledger.append(txn=(3, 17), verified=False) == [Status.NOT_VERIFIED]

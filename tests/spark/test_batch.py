@@ -47,6 +47,7 @@ def test_records_are_read_as_written(topic, client):
     orders.send(b"\xff\x00", partition=1, key=b"k", headers=[("a", b"1"), ("a", b"2"), ("b", None)], timestamp_ms=T0)
     orders.send(None, partition=1, timestamp_ms=T0 + 1)
     with client.transaction() as txn:
+        txn.begin()
         txn.send(orders.name, "in a transaction", partition=1)
     # When they are read with all columns
     frame = orders.read(includeHeaders="true", includePosition="true")

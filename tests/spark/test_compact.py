@@ -165,6 +165,7 @@ def test_only_committed_records_are_compacted_despite_markers_and_open_transacti
 
     def send(**values: str) -> None:
         with client.transaction() as txn:
+            txn.begin()  # so that there is a marker
             for key, value in values.items():
                 txn.send(name, value, key=key)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger.app.process.settings import BadSetting, config_from
+from redis_ledger.app.process.settings import BadSetting, config_from, without_effect
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, TransactionNotFound
 from redis_ledger.ids import MessageId, TxnId
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import exposition
 from redis_ledger.txn import log as txn_log
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import one, receive_values, records, two
@@ -26,11 +28,27 @@ async def entries(broker):
     return [[record.serial for record in txn_log.decode(fields[1])] for _, fields in found]
 
 
+def shown():
+    """Batches as this process shows them: name without redis_ledger_batched_log_, and label values → value."""
+    text = b"".join(exposition.parts()).decode()
+    return {
+        (sample.name.removeprefix("redis_ledger_batched_log_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if "batched_log" in sample.name
+    }
+
+
+def moved(before):
+    """What has changed since, without buckets."""
+    now = {at: value - before.get(at, 0) for at, value in shown().items() if not at[0].endswith("_bucket")}
+    return {at: value for at, value in now.items() if value}
+
+
 def calls():
     """How many calls of coordinators this process has made, and how many operations they carried."""
-    found = {sample.name: sample.value for sample in next(iter(metrics.coordinator_batch.collect())).samples}
-    name = "redis_ledger_coordinator_batch_operations"
-    return int(found[f"{name}_count"]), int(found[f"{name}_sum"])
+    found = shown()
+    return tuple(int(found.get((f"records_{what}", "transaction_log"), 0)) for what in ("count", "sum"))
 
 
 async def test_a_refused_step_fails_alone_among_those_of_its_call(redis_url, prefix):
@@ -70,6 +88,27 @@ def test_the_four_settings_of_the_log_have_defaults_and_refuse_nonsense(name, de
         config_from({PREFIX + name.upper(): refused})
 
 
+@pytest.mark.parametrize(
+    ("alias", "setting"),
+    [
+        ("transactionLogBatchedWrite", "transaction_log_batched_write"),
+        ("transactionPendingAckBatchedWrite", "transaction_pending_ack_batched_write"),
+        ("pendingAckBatchedWrite", "transaction_pending_ack_batched_write"),
+    ],
+)
+def test_names_of_pulsar_and_pip_160_are_accepted(alias, setting):
+    """BW-15"""
+    environ = {"Enabled": "false", "MaxRecords": "512", "MaxSize": "4194304", "MaxDelayInMillis": "2"}
+    given = {f"REDIS_LEDGER_{alias}{name}": value for name, value in environ.items()}
+    config = config_from(given)
+    assert getattr(config, f"{setting}_enabled") is False
+    assert getattr(config, f"{setting}_max_records") == 512
+    assert getattr(config, f"{setting}_max_size") == 4_194_304
+    has_delay = setting == "transaction_log_batched_write"
+    assert config.transaction_log_batched_write_max_delay_ms == (2 if has_delay else 1)
+    assert len(without_effect(given)) == (0 if has_delay else 1)
+
+
 async def test_settings_of_the_log_are_in_force(redis_url, prefix):
     """BW-15: with at most 5 records a call, 20 begins are four entries."""
     async with one(redis_url, prefix, coordinators=1, transaction_log_batched_write_max_records=5) as broker:
@@ -90,6 +129,64 @@ async def test_one_histogram_counts_the_calls_of_every_broker_batched_or_not(red
             made, carried = (after - earlier for after, earlier in zip(calls(), before, strict=True))
         assert carried == 100 * brokers
         assert made == 100 if not enabled else made < 20
+
+
+async def test_each_trigger_moves_its_counter_and_the_histograms_add_up_to_what_was_written(redis_url, prefix):
+    """BW-16: a begin without an owner counts 19 bytes; a large one is sent alone, and is in no histogram."""
+    settings: dict[str, Any] = {"coordinators": 1, "transaction_log_batched_write_max_records": 4}
+    async with one(redis_url, prefix, **settings, transaction_log_batched_write_max_size=100) as broker:
+        await broker.maintenance.close()
+        coordinator = broker.coordinators.of(TxnId(0, 0))
+
+        async def batches(*owners):
+            before = shown()
+            await asyncio.gather(*(broker.coordinators.begin(60_000, owner) for owner in owners))
+            return moved(before)
+
+        def of(records, size, /, **triggers):
+            flushes = {("flushes_total", "transaction_log", name): count for name, count in triggers.items()}
+            sums = {("records_sum", "transaction_log"): records, ("bytes_sum", "transaction_log"): size}
+            number, names = sum(triggers.values()), ("records", "bytes", "oldest_seconds")
+            return flushes | sums | {(f"{name}_count", "transaction_log"): number for name in names}
+
+        async def without_age(found):
+            return {at: value for at, value in (await found).items() if at[0] != "oldest_seconds_sum"}
+
+        assert await without_age(batches("")) == of(1, 19, idle=1)
+        assert await without_age(batches(*[""] * 4)) == of(4, 76, records=1)
+        assert await without_age(batches("x" * 31, "x" * 31, "")) == of(3, 49 + 49 + 19, bytes=1, idle=1)
+        assert await without_age(batches("", "x" * 200)) == of(1, 19, large=1)
+        assert await without_age(batches("x" * 200)) == {}
+        before = shown()
+        txn, _ = await broker.coordinators.begin(60_000)
+        await broker.coordinators.decide(txn, commit=True)
+        await broker.coordinators.done(txn)
+        found = moved(before)
+        assert (
+            found["flushes_total", "transaction_log", "idle"],
+            found["flushes_total", "transaction_log", "delay"],
+        ) == (2, 1)
+        assert 0.001 <= found["oldest_seconds_sum", "transaction_log"] < 5  # the delay of the last one
+        assert coordinator.is_idle
+
+
+async def test_batches_of_pending_acknowledgements_are_measured_too(redis_url, prefix):
+    """BW-16: four transactions acknowledge at once."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        await broker.records.produce("t", records(*"abcd"))
+        ids = list(await receive_values(broker, "t", "s", max_records=4))
+        txns = [(await broker.transactions.begin()).id for _ in ids]
+        before = shown()
+        ack = broker.subscriptions.ack
+        await asyncio.gather(*(ack("t", "s", "c1", [i], transaction=txn) for i, txn in zip(ids, txns, strict=True)))
+        found = moved(before)
+        assert found["records_sum", "pending_acks"] == 4
+        assert found["bytes_sum", "pending_acks"] == 4 * (64 + 24)
+        assert found["flushes_total", "pending_acks", "idle"] == found["records_count", "pending_acks"] < 4
+        for txn in txns:
+            await broker.transactions.abort(txn)
 
 
 async def test_no_step_is_answered_before_redis_has_its_batch(redis, redis_url, prefix):

@@ -170,7 +170,7 @@ async def test_a_long_log_is_taken_in_slices_and_each_is_a_snapshot(redis_url, p
             taken = await taker.take(1, entries_max=500)
             assert (taken.entries, taken.is_behind) == (entries, entries == 500)
             kinds = {each.kind for each in (await checked(broker, full=True)).left}
-            assert kinds == {"payload"}  # which this log does not have
+            assert kinds == set()  # payload of aborted batches may be missing
             positions.append((await head(broker))[1])
         assert positions == sorted(positions)
         assert positions[-1] == (await broker.topics.describe("t"))[1][0].end_offset

@@ -127,7 +127,9 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
             await broker.transactions.commit(txn)
         else:
             acks = [ExecuteAcks("in", "s", "c1", [id_])]
-            txn = (await broker.execute.run(acks, [ExecuteRecords("out", output)])).transaction
+            executed = await broker.execute.run(acks, [ExecuteRecords("out", output)])
+            assert executed.transaction is not None
+            txn = executed.transaction
 
         async def status():
             return (await broker.transactions.get(txn)).status

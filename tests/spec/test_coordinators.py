@@ -10,6 +10,7 @@ from redis_ledger.errors import (
     AlreadyAborted,
     AlreadyCommitted,
     CoordinatorNotFound,
+    InvalidTxnStatus,
     StoreTimeout,
     StoreUnavailable,
     TransactionNotFound,
@@ -109,7 +110,11 @@ async def test_coordinator_transaction_and_status_are_refused_by_different_codes
         ]
         assert {CoordinatorNotFound.kafka_code, TransactionNotFound.kafka_code} == {15, 105}
         for error in (AlreadyCommitted, AlreadyAborted, TransactionTimedOut):
-            assert error.kafka_code not in (15, 105)
+            assert error.kafka_code == InvalidTxnStatus.kafka_code == 48
+        for end in ("commit", "abort"):
+            for txn, code in (("0-999999", "transaction_not_found"), ("77-0", "coordinator_not_found")):
+                answer = await http.post(f"/v1/transactions/{txn}:{end}", json={})
+                assert (answer.status_code, answer.json()["code"]) == (404, code)
 
 
 # -- TC-11, TC-16: nothing is loaded -----------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ async def test_every_name_of_pulsars_has_a_metric_to_be_derived_from(topic):
     assert await index.merge()
     await topic.release(due + 1)
     shown = await scrape(topic)
-    for pulsar, here in pulsar_metrics.NAMES.items():
+    for pulsar, here in pulsar_metrics.DELAYED.items():
         name, _, filters = here.partition("{")
         wanted = {word.split("=")[1].strip('"}') for word in filters.split(",") if word}
         assert any(key[0] == name and wanted <= set(key[1:]) for key in shown), pulsar

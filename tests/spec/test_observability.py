@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 
@@ -227,6 +228,18 @@ async def test_an_alert_fires_when_what_is_stored_fills_redis(prefix, monkeypatc
             assert fires == [False, True]
     assert "redis_memory_used_bytes) / " in RULES["RedisLedgerRedisMemoryHigh"]
     assert RULES["RedisLedgerRedisMemoryHigh"].strip().endswith("> 0.85")
+
+
+async def test_an_alert_fires_when_the_transaction_log_grows(redis_url, prefix, monkeypatch):
+    """OB-23: ten thousand transactions are left open, each with an entry of its own, since nothing is batched."""
+    monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)
+    fires = []
+    async with one(redis_url, prefix, coordinators=1, transaction_log_batched_write_enabled=False) as broker:
+        await broker.maintenance.close()
+        for _ in range(2):
+            await asyncio.gather(*(broker.transactions.begin() for _ in range(5_001)))
+            fires.append(above("RedisLedgerTransactionLogGrows", await scrape(broker)))
+    assert fires == [False, True]
 
 
 async def test_counters_stay_at_a_scrape_and_series_go_with_their_topic(broker, prefix):

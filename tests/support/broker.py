@@ -1,7 +1,10 @@
 """Brokers in the test's own process, and what a reader sees.
 
-    one      a broker on a store of its own            eventually   asks again until it is so, or the time is over
-    two      two brokers on one prefix, two stores     visible      every value a committed reader gets, by partition
+    one              a broker on a store of its own
+    two              two brokers on one prefix, two stores
+    behind_a_proxy   a broker whose link to Redis can be cut
+    eventually       asks again until it is so, or the time is over
+    visible          every value a committed reader gets, by partition
 
 SHORT makes everything that waits for a deadline short enough for a test and long enough for a busy machine.
 """
@@ -21,6 +24,7 @@ from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.read import decode
 from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Store
+from tests.support.proxy import Proxy, proxy
 
 SHORT: dict[str, Any] = {"coordinators": 2, "end_overdue_ms": 300, "sweep_interval_ms": 100, "ack_timeout_ms": 20_000}
 SWEPT_S_MAX = 2.0  # what is overdue is finished within this (TS-11)
@@ -52,6 +56,14 @@ async def one(
 async def two(url: str, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Broker]]:
     async with one(url, prefix, name="b1", **settings) as first, one(url, prefix, name="b2", **settings) as second:
         yield first, second
+
+
+@contextlib.asynccontextmanager
+async def behind_a_proxy(redis: Any, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Proxy]]:
+    """A broker without background work, so that each request to Redis is the test's."""
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, **settings) as broker:
+        await broker.maintenance.close()
+        yield broker, relay
 
 
 async def vanish(broker: Broker) -> None:

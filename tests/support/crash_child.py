@@ -17,7 +17,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId
 from redis_ledger.records.build import encode
+from redis_ledger.store.faults import points_of
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
 from redis_ledger.txn.commit_all import CommitNumber
@@ -65,11 +66,13 @@ class Case:
 
 @dataclass(slots=True)
 class Report:
-    """writes: what was counted, in order, the one it died at included.  answered: the worker received a success."""
+    """writes: what was counted, in order, the one it died at included.  points: of each write, the steps of the
+    transaction that it makes (store/faults.py).  answered: the worker received a success."""
 
     died: bool
     writes: list[str] = field(default_factory=list)
     answered: bool = False
+    points: list[list[str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -97,19 +100,32 @@ class DyingStore(Store):
     def arm(self, n: int, when: str, report_to: int) -> None:
         self.n, self.when, self.report_to, self.armed = n, when, report_to, True
         self.writes: list[str] = []
+        self.points: list[list[str]] = []
         self.under_way: set[asyncio.Future[Any]] = set()
 
     def call(self, script: Script, keys: Sequence[bytes], args: Sequence[Any], *, retry: bool = True) -> Any:
-        return self._count(script.name, lambda: super(DyingStore, self).call(script, keys, args, retry=retry))
+        points = points_of(script.name, keys, args)
+        send = partial(super().call, script, keys, args, retry=retry)
+        return self._write(script.name, points, send)
 
     def command(self, *args: Any, key: bytes | None = None, retry: bool = True) -> Any:
         name = args[0].encode() if isinstance(args[0], str) else args[0]
-        return self._count(name.decode(), lambda: super(DyingStore, self).command(*args, key=key, retry=retry))
+        return self._write(name.decode(), (), partial(super().command, *args, key=key, retry=retry))
 
     def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False, awaits_replicas: bool = True) -> Any:
         options = {"retry": retry, "awaits_replicas": awaits_replicas}
         name = "+".join(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
-        return self._count(name, lambda: super(DyingStore, self).multi(key, commands, **options))
+        scripts = [c for c in commands if isinstance(c, ScriptCall)]
+        points = set[str]().union(*(points_of(c.script.name, c.keys, c.args) for c in scripts))
+        return self._write(name, points, partial(super().multi, key, commands, **options))
+
+    def _write(self, name: str, points: Iterable[str], send: Callable[[], asyncio.Future[Any]]) -> asyncio.Future[Any]:
+        """Counts it, and records the points of what is a write."""
+        counted = len(self.writes) if self.armed else 0
+        future = self._count(name, send)
+        if self.armed and len(self.writes) > counted:
+            self.points.append(sorted(points))
+        return future
 
     def _count(self, name: str, send: Any) -> asyncio.Future[Any]:
         if not self.armed or name.encode() in READS or name in READ_SCRIPTS | UPKEEP:
@@ -140,7 +156,7 @@ class DyingStore(Store):
 
     def report(self, *, died: bool) -> Any:
         """A dataclass."""
-        return Report(died, self.writes, self.answered)
+        return Report(died, self.writes, self.answered, self.points)
 
     def end(self, *, died: bool) -> None:
         os.write(self.report_to, json.dumps(asdict(self.report(died=died))).encode())

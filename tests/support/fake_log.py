@@ -11,7 +11,7 @@ from typing import Any
 from redis_ledger.store.keys import PartitionKeys
 
 TOPIC_ID = "t-1"
-TRANSACTIONAL, ABORT_MARKER, COMMIT_MARKER = 1, 3, 7
+TRANSACTIONAL, ABORT_MARKER, COMMIT_MARKER, CHUNK = 1, 3, 7, 17
 
 
 class FakeLog:
@@ -41,6 +41,11 @@ class FakeLog:
         self._entry(records, 100 * records if size is None else size, producer, TRANSACTIONAL if in_txn else 0)
         return base
 
+    def chunk(self, *, producer: str) -> int:
+        """The offset of a chunk of a large message, in a transaction that is open."""
+        self._entry(1, 100, producer, CHUNK)
+        return self.next - 1
+
     def end(self, producer: str, *, commit: bool) -> int:
         """The offset of the marker."""
         first = self.firsts.pop(producer)
@@ -64,7 +69,7 @@ class FakeLog:
     def _entry(self, records: int, size: int, producer: str, flags: int) -> None:
         base, self.next = self.next, self.next + records
         self.entries += 1
-        data = flags in (0, TRANSACTIONAL)
+        data = flags in (0, TRANSACTIONAL, CHUNK)
         fields = {
             "l": 1 if data else 0, "e": self.entries if data else 0, "b": base, "n": records, "s": size, "p": producer,
             "v": 0, "q": -1, "f": flags, "t": 1_000 + base, "m": 1_000 + base,

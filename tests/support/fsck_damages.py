@@ -131,6 +131,9 @@ CASES: dict[str, Case] = {
     "rl:{catalog}:acls": Case(catalog("acls"), "", ("HSET", "{", "1"), "cannot be read", ("metadata",)),
     "rl:{catalog}:tokens": Case(catalog("tokens"), "", ("HSET", "x", "{"), "cannot be read", ("metadata",)),
     "rl:{catalog}:quotas": Case(catalog("quotas"), "", ("HSET", "User:b", "{"), "cannot be read", ("metadata",)),
+    "rl:{catalog}:batchedwrites": Case(
+        catalog("batchedwrites"), "", ("HSET", "pending_acks", "{"), "cannot be read", ("metadata",)
+    ),
     "rl:{catalog}:deadletters": Case(
         catalog("deadletters"), "", ("HSET", '["a","b"]', "{"), "cannot be read", ("metadata",)
     ),

@@ -189,6 +189,22 @@ class Ledger(Node):
         k = self.keys
         return self.run("ledger/cut", (k.state, k.ledgers, k.log, k.data(ledger)), topic_id, ledger, most)
 
+    def reclaim(self, limit: int, ledger: int | str = "", topic_id: str = TOPIC_ID) -> list[Any]:
+        """One call."""
+        k = self.keys
+        data = () if ledger == "" else (k.data(int(ledger)),)
+        return self.run("ledger/reclaim", (k.state, k.ledgers, k.log, k.aborted, *data), topic_id, ledger, limit)
+
+    def reclaim_all(self, limit: int = 1 << 50) -> tuple[int, int, int]:
+        """Calls until the limit, or the stable offset, is reached: the offset, entries deleted, calls."""
+        ledger, deleted, calls = "", 0, 0
+        while True:
+            status, reached, entries, _, _, more, ledger = self.reclaim(limit, ledger)
+            assert status == Status.OK
+            deleted, calls = deleted + entries, calls + 1
+            if not more:
+                return int(reached), deleted, calls
+
     def drop(self, ledger: int, topic_id: str = TOPIC_ID) -> list[Any]:
         keys = (self.keys.state, self.keys.ledgers, self.keys.data(ledger))
         return self.run("ledger/drop", keys, topic_id, ledger)

@@ -18,6 +18,7 @@ from redis_ledger.errors import GroupNotFound, UnknownSubscription, UnknownTopic
 from redis_ledger.ids import MessageId, ScheduledId, TxnId
 from redis_ledger.store.keys import encode_name
 from redis_ledger.txn.coordinator import Participant
+from tests.support.aborted_work import aborted, only_committed_is_left, reclaim_all
 from tests.support.broker import eventually, live_transactions, receive_values, records, visible
 from tests.support.group_offsets import commit as commit_offsets
 from tests.support.group_offsets import offsets, registry
@@ -355,6 +356,7 @@ async def the_last_are_left(broker: Broker, topic: str) -> None:
 
 
 WORKS = {
+    "reclaim": Work(aborted, reclaim_all, reclaim_all, only_committed_is_left, "ledger/reclaim", 5),
     "ack": Work(received, ack_even, ack_even, only_odd_are_left, "cursor/ack", 4),
     "ack cumulative": Work(
         exclusively_received, ack_up_to_the_last, ack_up_to_the_last, all_are_acknowledged, "cursor/ack_cumulative", 4

@@ -51,6 +51,11 @@ async def sends_dead_letters(g: Ground) -> httpx.Response:
     return await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "ord.dead"})
 
 
+async def reads_large_message(g: Ground) -> httpx.Response:
+    written = await g.rest("POST", f"{ONE}/largeMessages", RECORDS, ROOT)
+    return await g.rest("GET", f"{ONE}/partitions/0/largeMessages/{written.json()['offset']}")
+
+
 async def writes_in_its_transaction(g: Ground) -> httpx.Response:
     txn = await _begun(g, g.user)
     if isinstance(txn, httpx.Response):

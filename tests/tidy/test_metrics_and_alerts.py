@@ -15,7 +15,7 @@ import yaml
 from redis_ledger import errors
 from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.kafka.error_metrics import CLOSED, NAMES, OK, UNKNOWN
-from redis_ledger.telemetry import exposition
+from redis_ledger.telemetry import exposition, transaction_metrics
 from scripts import dashboard
 from tests.chart import test_alerts
 from tests.tidy.tree import ROOT
@@ -28,7 +28,7 @@ OF_ONE_BROKER = {
     f"redis_ledger_{name}"
     for name in (
         "http_requests_running", "kafka_connections", "coordinator_waiting_operations", "overview_seconds",
-        "overview_timestamp_seconds",
+        "overview_timestamp_seconds", "transaction_partition_ends_pending",
     )
 }  # fmt: skip
 SUFFIXES = ("_bucket", "_sum", "_count")
@@ -133,10 +133,14 @@ def added_up(node: Any, inside: str = "", over: str = "") -> Iterator[tuple[str,
 def miscounts(expression: str) -> list[str]:
     """Where several brokers, or one that is started again, make another number of it."""
     gauges = {each.name for each in exposition.declared() if each.kind == "gauge"}
+    counters_in_redis = {each.name for each in transaction_metrics.IN_REDIS} - gauges
     found = []
     for name, inside, over in added_up(promql_parser.parse(expression)):
         if name in gauges - OF_ONE_BROKER and inside != "max":
             found.append(f"{name}: every broker shows it, take it by max")
+        elif name in counters_in_redis:
+            if (inside, over in ("rate", "increase")) != ("max", True):
+                found.append(f"{name}: every broker counts it in Redis, take its rate by max")
         elif name not in gauges | set(OF_PROMETHEUS) and (inside, over in ("rate", "increase")) != ("sum", True):
             found.append(f"{name}: each broker counts for itself, from 0; add up their rates")
     return found
@@ -148,6 +152,9 @@ def miscounts(expression: str) -> list[str]:
         ("sum by (topic) (max by (topic, partition) (redis_ledger_partition_end_offset))", False),
         ("sum by (topic) (redis_ledger_partition_end_offset)", True),
         ("redis_ledger_transactions_live > 5", True),
+        ("sum(rate(redis_ledger_transactions_begun_total[5m]))", True),
+        ("sum(max by (coordinator) (rate(redis_ledger_transactions_begun_total[5m])))", False),
+        ("max by (coordinator) (redis_ledger_transactions_begun_total)", True),
         ("redis_ledger_kafka_connections", False),
         ("sum(rate(redis_ledger_kafka_refused_total[5m])) / sum(redis_ledger_http_refused_total)", True),
         ("max(rate(redis_ledger_kafka_refused_total[5m]))", True),

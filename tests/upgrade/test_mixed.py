@@ -118,13 +118,19 @@ def test_dead_letter_rule_applies_to_new_brokers_and_ends_with_its_topic(start, 
 
 def test_later_storage_format_is_rejected_by_this_release_only(redis, start, old):
     assert start().ready
-    assert redis.ask("HGET", "rl:{catalog}:state", "format") == b"1"
+    assert redis.ask("HGET", "rl:{catalog}:state", "format") == b"2"
     assert start(old).ready
-    redis.ask("HSET", "rl:{catalog}:state", "format", 2)
+    redis.ask("HSET", "rl:{catalog}:state", "format", 3)
     code, said = start().end()
     assert code == 2
-    assert "has format 2, and this redis-ledger reads 1 to 1" in said
+    assert "has format 3, and this redis-ledger reads 1 to 2" in said
     assert start(old).ready
+
+
+def test_upgraded_data_keeps_its_storage_format_so_that_the_way_back_is_open(redis, start, old):
+    assert start(old).ready
+    assert start().ready
+    assert redis.ask("HGET", "rl:{catalog}:state", "format") == b"1"
 
 
 @pytest.mark.parametrize("kind", ["shared", "exclusive"])

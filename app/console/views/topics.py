@@ -51,13 +51,14 @@ async def topics(context: PageContext, query: TopicsQuery) -> Topics:
 
 
 class TopicQuery(msgspec.Struct):
-    """partition: empty for all.  find: text in key or value.  show: committed records only, or all."""
+    """partition: empty for all.  find: text in key or value.  show: committed records only, all, or all and the markers
+    of transactions."""
 
     name: str
     partition: str = ""
     offset: str = ""
     find: str = ""
-    show: Literal["committed", "all"] = "committed"
+    show: Literal["committed", "all", "markers"] = "committed"
 
 
 class TopicPage(msgspec.Struct):
@@ -128,7 +129,10 @@ class Records(msgspec.Struct):
 
 async def records(context: PageContext, query: TopicQuery, states: list[PartitionState]) -> Records:
     """The newest records, or those from an offset on."""
-    selection = RecordQuery(query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS)
+    selection = RecordQuery(
+        query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS,
+        has_markers=query.show == "markers",
+    )  # fmt: skip
     chosen = [each for each in states if query.partition in ("", str(each.partition))]
     if not chosen:
         return Records(note=f"The topic has no partition {query.partition[:20]!r}.")

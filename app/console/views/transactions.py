@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
@@ -11,12 +12,17 @@ from redis_ledger.app.console.health import HELD_MS_BAD
 from redis_ledger.app.console.pages import ActionResult, NoParameters, PageContext, action, href, page
 from redis_ledger.app.console.rendering import counted
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.transactions.participant_details import PartitionDetails, SubscriptionDetails
+from redis_ledger.broker.transactions.service import to_transaction
 from redis_ledger.broker.types import Transaction
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
 
 SHOWN_MAX = 200
 FINISHED_MAX = 50
+PARTICIPANTS_MAX = 100
+ENTRIES_MAX = 5_000  # log entries that a page reads: it is renewed every three seconds
+RANGES_MAX = 10
 
 
 class Line(msgspec.Struct):
@@ -67,14 +73,33 @@ class TransactionQuery(msgspec.Struct):
 
 
 class TxnPartition(msgspec.Struct):
-    """held: records above the last stable offset that the transaction blocks."""
+    """held: records above the last stable offset that the transaction blocks.  is_cut: it wrote more than was counted.
+    marker: commit or abort, if it has ended here."""
 
     topic: str
     partition: int
-    first_offset: int
+    first_offset: int | None
     held: int
     is_holding: bool
     consumers: list[str]  # subscriptions and groups of the topic
+    last_offset: int | None = None
+    records: int = 0
+    batches: int = 0
+    bytes: int = 0
+    marker: str = ""
+    is_cut: bool = False
+
+
+class Acknowledged(msgspec.Struct):
+    """pending: offsets that the transaction holds.  ranges: the first of them."""
+
+    topic: str
+    partition: int
+    subscription: str
+    pending: int
+    ranges: list[str]
+    group_offset: int | None
+    is_cut: bool
 
 
 class TransactionPage(msgspec.Struct):
@@ -88,7 +113,8 @@ class TransactionPage(msgspec.Struct):
     sentence: str
     level: Literal["good", "look", "bad"]
     txn_partitions: list[TxnPartition]
-    acknowledged: list[tuple[str, int, str]]
+    acknowledged: list[Acknowledged]
+    has_more: bool
     may_abort: bool
 
 
@@ -96,40 +122,66 @@ class TransactionPage(msgspec.Struct):
 async def transaction(context: PageContext, query: TransactionQuery) -> TransactionPage:
     txn, owners = TxnId.parse(query.id), context.broker.transaction_owners
     await owners.check(context.caller, txn, Op.DESCRIBE)
-    found = await context.broker.transactions.get(txn)
-    txn_partitions = await _txn_partitions(context, found)
+    details = await context.broker.participant_details.of(txn, 0, PARTICIPANTS_MAX, ENTRIES_MAX)
+    found = to_transaction(details.record)
+    txn_partitions = await _txn_partitions(context, txn, details.partitions)
     shown = line(found, context.now_ms)
     owner = await owners.of(txn)
     may_abort = owners.is_own(context.caller, owner, Op.WRITE) or owners.may(context.caller, owner, Op.ALTER)
     return TransactionPage(
         shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
         sentence(found.status, txn_partitions), level(shown.age_ms, txn_partitions), txn_partitions,
-        found.subscriptions, may_abort and found.status == "open",
+        [_acknowledged(each) for each in details.subscriptions if _sees(context, each)], details.following is not None,
+        may_abort and found.status == "open",
     )  # fmt: skip
 
 
-async def _txn_partitions(context: PageContext, found: Transaction) -> list[TxnPartition]:
-    topics = context.broker.topics
-    txn_partitions = []
-    for topic in dict.fromkeys(name for name, _ in found.partitions):
+async def _txn_partitions(context: PageContext, txn: TxnId, details: Sequence[PartitionDetails]) -> list[TxnPartition]:
+    found = []
+    for topic in dict.fromkeys(each.topic for each in details):
         if not context.may(Op.DESCRIBE, Resource.TOPIC, topic):
             continue
         try:
-            _, states = await topics.describe(topic)
-            opened = await topics.open_transactions(topic)
-            listed = await context.broker.subscriptions.list(topic)
-            names = [name for name, _ in listed if context.may(Op.DESCRIBE, Resource.GROUP, name)]
+            held, names = await _held(context, txn, topic)
         except UnknownTopic:
-            continue
-        for state in states:
-            here = [each for each in opened if each.partition == state.partition]
-            own = [each for each in here if each.transaction == found.id]
-            if not own:
-                continue
-            is_first = here[0].transaction == found.id
-            held = state.end_offset - state.stable_offset if is_first else 0
-            txn_partitions.append(TxnPartition(topic, state.partition, own[0].first_offset, held, is_first, names))
-    return txn_partitions
+            held, names = {}, []
+        for each in details:
+            if each.topic == topic:
+                wrote, here = each.written, held.get(each.partition)
+                found.append(
+                    TxnPartition(
+                        topic, each.partition, wrote.first_offset, here or 0, here is not None, names,
+                        wrote.last_offset, wrote.records, wrote.batches, wrote.bytes, wrote.marker or "", each.is_cut,
+                    )
+                )  # fmt: skip
+    return found
+
+
+async def _held(context: PageContext, txn: TxnId, topic: str) -> tuple[dict[int, int], list[str]]:
+    """The partitions whose stable offset the transaction holds, with the number of records that wait; and the topic's
+    consumers."""
+    _, states = await context.broker.topics.describe(topic)
+    opened = await context.broker.topics.open_transactions(topic)
+    listed = await context.broker.subscriptions.list(topic)
+    first: dict[int, TxnId] = {}
+    for each in opened:
+        first.setdefault(each.partition, each.transaction)
+    held = {s.partition: s.end_offset - s.stable_offset for s in states if first.get(s.partition) == txn}
+    return held, [name for name, _ in listed if context.may(Op.DESCRIBE, Resource.GROUP, name)]
+
+
+def _sees(context: PageContext, each: SubscriptionDetails) -> bool:
+    return context.may(Op.DESCRIBE, Resource.TOPIC, each.topic) and context.may(
+        Op.DESCRIBE, Resource.GROUP, each.subscription
+    )
+
+
+def _acknowledged(each: SubscriptionDetails) -> Acknowledged:
+    ranges = [f"{first}-{last}" if first < last else f"{first}" for first, last in each.ranges[:RANGES_MAX]]
+    is_cut = each.is_cut or len(each.ranges) > RANGES_MAX
+    return Acknowledged(
+        each.topic, each.partition, each.subscription, each.pending, ranges, each.group_offset, is_cut
+    )  # fmt: skip
 
 
 def sentence(status: str, txn_partitions: list[TxnPartition]) -> str:

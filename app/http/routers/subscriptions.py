@@ -109,7 +109,7 @@ async def list_subscriptions(request: HttpRequest, topic: str) -> bodies.Subscri
 )  # fmt: skip
 async def describe_subscription(request: HttpRequest, topic: str, name: str) -> bodies.Subscription:
     """Show the position of a subscription in each partition. A Kafka consumer group has the kind `kafka`."""
-    return await to_body(request, await request.broker.subscriptions.stats(topic, _known(name)))
+    return await to_body(request, await request.broker.subscriptions.stats(topic, known(name)))
 
 
 @routes.delete(
@@ -118,7 +118,7 @@ async def describe_subscription(request: HttpRequest, topic: str, name: str) -> 
 )  # fmt: skip
 async def delete_subscription(request: HttpRequest, topic: str, name: str) -> None:
     """Delete a subscription with its position and leases."""
-    await request.broker.subscriptions.delete(topic, _known(name))
+    await request.broker.subscriptions.delete(topic, known(name))
 
 
 @routes.post(
@@ -158,7 +158,7 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     skipped: list[Skipped] = []
     await request.broker.client_memory.admit()
     work = request.broker.subscriptions.receive(
-        topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
+        topic, known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
         skipped=skipped, budget=partial(request.budget, DECODED_BYTES_MAX),
@@ -188,7 +188,7 @@ async def ack(request: HttpRequest, topic: str, name: str, body: bodies.Ack) -> 
     """
     done = await request.broker.subscriptions.ack(
         topic,
-        _known(name),
+        known(name),
         body.consumer,
         message_ids(request, body.ids),
         transaction=await own_transaction(request, body.transaction),
@@ -212,7 +212,7 @@ async def ack_cumulative(
     """
     done = await request.broker.subscriptions.ack_cumulative(
         topic,
-        _known(name),
+        known(name),
         body.consumer,
         MessageId.parse(body.id),
         transaction=await own_transaction(request, body.transaction),
@@ -235,7 +235,7 @@ async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -
     if (body.ids is None) is not body.all:
         raise InvalidRequest("$: give either ids or all: true.")
     ids = None if body.ids is None else message_ids(request, body.ids)
-    done = await request.broker.subscriptions.nack(topic, _known(name), body.consumer, ids, delay_ms=body.delay_ms)
+    done = await request.broker.subscriptions.nack(topic, known(name), body.consumer, ids, delay_ms=body.delay_ms)
     return bodies.Redelivering(redelivering=done)
 
 
@@ -255,7 +255,7 @@ async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -
     if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
         raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
     stats = await request.broker.subscriptions.seek(
-        topic, _known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
+        topic, known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
     )
     return await to_body(request, stats)
 
@@ -281,12 +281,12 @@ async def set_dead_letters(
     request.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
     dead_letters = request.broker.dead_letters
     if body.topic is None:
-        await request.broker.subscriptions.stats(topic, _known(name))
+        await request.broker.subscriptions.stats(topic, known(name))
         await dead_letters.rules.remove(topic, name)
     else:
         request.check(Op.WRITE, Resource.TOPIC, body.topic)
         where = create_check(request, body.topic)
-        await dead_letters.set(topic, _known(name), body.max_deliveries, body.topic, may_create=where)
+        await dead_letters.set(topic, known(name), body.max_deliveries, body.topic, may_create=where)
     return await to_body(request, await request.broker.subscriptions.stats(topic, name))
 
 
@@ -311,7 +311,7 @@ async def put_back(request: HttpRequest, topic: str, name: str, body: bodies.Put
     done = Counter[str]()
     request.facts = {"to": done}
     await request.broker.dead_letters.put_back(
-        topic, _known(name), body.limit, may_write=partial(request.allows, Op.WRITE, Resource.TOPIC), done=done,
+        topic, known(name), body.limit, may_write=partial(request.allows, Op.WRITE, Resource.TOPIC), done=done,
         charge=request.charge_decoded,
     )  # fmt: skip
     return bodies.PutBackResult(put_back=done.total())
@@ -330,12 +330,12 @@ async def note_offsets(request: HttpRequest, topic: str, name: str, body: bodies
     With `transaction` they take effect on commit. Kafka's tools show them as the offsets of a group.
     """
     await request.broker.external_offsets.note(
-        _known(name), topic, body.offsets, await own_transaction(request, body.transaction)
+        known(name), topic, body.offsets, await own_transaction(request, body.transaction)
     )
     return await to_body(request, await request.broker.subscriptions.stats(topic, name))
 
 
-def _known(name: str) -> str:
+def known(name: str) -> str:
     """Raises SubscriptionNotFound for an invalid name."""
     try:
         return check_subscription_name(name)

@@ -7,7 +7,7 @@ import msgspec
 from redis_ledger.app.http.authorization import CHANGE_TOPIC, CREATE_TOPIC, DELETE_TOPIC, DESCRIBE_TOPIC, may_create
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest
-from redis_ledger.app.http.schemas import core, examples
+from redis_ledger.app.http.schemas import core, examples, inspection
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import PartitionState, Topic
 from redis_ledger.errors import InvalidTopicName, TopicBusy, TopicExists, UnknownTopic
@@ -46,13 +46,26 @@ async def list_topics(request: HttpRequest) -> core.Topics:
 
 
 @routes.get("/v1/topics/{topic}", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DESCRIBE_TOPIC)
-async def describe_topic(request: HttpRequest, topic: str) -> core.TopicDetail:
-    """Describe a topic and the state of its partitions."""
+async def describe_topic(request: HttpRequest, topic: str, query: inspection.TopicQuery) -> inspection.TopicDetail:
+    """Describe a topic and the state of its partitions.
+
+    With `subscriptions` also its subscriptions and their unacknowledged records; those that the caller may describe.
+    """
     found, states = await request.broker.topics.describe(topic)
-    return core.TopicDetail(
+    detail = inspection.TopicDetail(
         name=found.name, id=found.id, partitions=found.partitions, settings=topic_settings.to_body(found.settings),
         created_ms=found.created_ms, partition_states=[partition_state(state) for state in states],
     )  # fmt: skip
+    if query.subscriptions:
+        named = [
+            each
+            for each in await request.broker.subscriptions.list(topic)
+            if request.allows(Op.DESCRIBE, Resource.GROUP, each[0])
+        ]
+        unacked = await request.broker.unacked.of_topic(topic, named)
+        detail.subscriptions = [inspection.SubscriptionUnacked(**each._asdict()) for each in unacked]
+        detail.subscriptions_complete = len(unacked) == len(named)
+    return detail
 
 
 @routes.patch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from redis_ledger.app.http.authorization import (
     BEGIN_TRANSACTION,
@@ -15,6 +15,7 @@ from redis_ledger.app.http.authorization import (
     WRITE_TRANSACTIONAL_ID,
     create_check,
     own_transaction,
+    path_transaction,
     transaction_principal,
 )
 from redis_ledger.app.http.idempotency import REPLAYED
@@ -46,6 +47,7 @@ from redis_ledger.errors import (
     TransactionConflict,
     TransactionNotFound,
     TransactionQuotaExceeded,
+    TransactionsDisabled,
     TransactionTimedOut,
     UnknownPartition,
     UnknownSubscription,
@@ -68,7 +70,7 @@ BEGIN_SLACK_MS = 60_000  # how long the key of a begin outlives its transaction
     keyed=True,
     hot=True,
     optional=True,
-    errors=(InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded),
+    errors=(InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded, TransactionsDisabled),
     examples=examples.BEGIN,
 )
 async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
@@ -76,6 +78,7 @@ async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
 
     Produce and acknowledge with its id, then commit or abort it. It is aborted when its timeout expires.
     """
+    request.broker.transactions.check_enabled()
     if body.together:
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
     owner = transaction_principal(request)
@@ -89,12 +92,15 @@ async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
     return to_body(request, begun)
 
 
-@routes.get("/v1/transactions", requires=(), examples=examples.LIST_TRANSACTIONS)
+@routes.get("/v1/transactions", requires=(), errors=(CoordinatorNotFound,), examples=examples.LIST_TRANSACTIONS)
 async def list_transactions(request: HttpRequest, query: core.TransactionsQuery) -> core.Transactions:
     """List transactions, oldest first: the caller's own, or all with DESCRIBE on the cluster."""
     status = None if query.status is UNSET else query.status
     sees = partial(request.broker.transaction_owners.sees, request.caller) if request.broker.security.is_on else None
-    found = await request.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
+    found = await request.broker.transactions.list(
+        status, query.min_age_ms, query.limit, query.owner, sees, min_timeout_ms=query.min_timeout_ms,
+        coordinator=None if query.coordinator is UNSET else query.coordinator,
+    )  # fmt: skip
     return core.Transactions(transactions=[to_body(request, transaction) for transaction in found])
 
 
@@ -116,7 +122,7 @@ async def add_partitions(request: HttpRequest, id: str, body: core.AddPartitions
     named = [(each.topic, each.partition) for each in body.partitions]
     for topic, _ in named:
         request.check(Op.WRITE, Resource.TOPIC, topic)
-    return to_body(request, await request.broker.transactions.add_partitions(TxnId.parse(id), named))
+    return to_body(request, await request.broker.transactions.add_partitions(path_transaction(request, id), named))
 
 
 @routes.post(
@@ -131,7 +137,7 @@ async def add_subscriptions(request: HttpRequest, id: str, body: core.AddSubscri
     named = [(each.topic, each.subscription) for each in body.subscriptions]
     for topic, name in named:
         _check_acks(request, topic, name)
-    return to_body(request, await request.broker.transactions.add_subscriptions(TxnId.parse(id), named))
+    return to_body(request, await request.broker.transactions.add_subscriptions(path_transaction(request, id), named))
 
 
 @routes.post(
@@ -150,7 +156,7 @@ async def commit(request: HttpRequest, id: str, body: core.Commit) -> core.Ended
     The response is sent when all partitions and subscriptions have applied the commit, or with `"wait": "logged"` as
     soon as the decision is durable.
     """
-    return _ended(await request.broker.transactions.commit(TxnId.parse(id), wait=body.wait))
+    return _ended(await request.broker.transactions.commit(path_transaction(request, id), wait=body.wait))
 
 
 @routes.post(
@@ -159,12 +165,12 @@ async def commit(request: HttpRequest, id: str, body: core.Commit) -> core.Ended
     act="transaction.abort",
     keyed=True,
     optional=True,
-    errors=(*_UNKNOWN, AlreadyCommitted, InvalidTxnStatus),
+    errors=(*_UNKNOWN, AlreadyCommitted, InvalidTxnStatus, TransactionsDisabled),
     examples=examples.ABORT,
 )
 async def abort(request: HttpRequest, id: str, body: core.Empty) -> core.Ended:
     """Abort a transaction; idempotent. Its records stay invisible, its acknowledgements are undone."""
-    return _ended(await request.broker.transactions.abort(TxnId.parse(id)))
+    return _ended(await request.broker.transactions.abort(path_transaction(request, id)))
 
 
 @routes.post(
@@ -181,6 +187,7 @@ async def commit_all(request: HttpRequest, body: bodies_together.CommitAll) -> b
     equal or higher number was committed before: the response has `already`, and the caller should abort its
     transactions. An error names the first transaction that cannot be committed.
     """
+    request.broker.transactions.check_enabled()
     if isinstance(body.once, bodies_together.Once):
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
     txns = [txn for each in body.transactions if (txn := await own_transaction(request, each)) is not None]
@@ -212,15 +219,18 @@ async def once(request: HttpRequest, query: bodies_together.OnceQuery) -> bodies
     errors=(
         InvalidTimeout, InvalidTopicName, UnknownTopic, UnknownPartition, UnknownSubscription, InvalidPosition,
         NotYourMessage, NotDelivered, WrongSubscriptionKind, TransactionConflict, TransactionAbortOnly,
-        TransactionTimedOut, TooManyTransactions, InvalidDelay, DelayTooLong,
+        TransactionTimedOut, TooManyTransactions, TransactionsDisabled, InvalidDelay, DelayTooLong,
     ),
     examples=examples.EXECUTE,
 )  # fmt: skip
 async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     """Acknowledge and produce atomically, in one request.
 
-    With an Idempotency-Key, a repeated request is not executed again.
+    With an Idempotency-Key, a repeated request is not executed again. Without one, a request that only produces, and
+    whose records are due now and form one batch of one partition, is appended without a transaction; its response has
+    no `id`.
     """
+    request.broker.transactions.check_enabled()
     if not body.acks and not body.records:
         raise InvalidRequest("$ is empty; give acks, records, or both.")
     for ack in body.acks:
@@ -257,7 +267,7 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     ]  # fmt: skip
     if request.claim is not None:
         request.claim.when_kept(partial(request.broker.execute.answered, request.claim.nonce))
-    answer = reply(core.Executed(id=str(done.transaction), status="committed", results=results))
+    answer = reply(core.Executed(id=_id(done.transaction), status="committed", results=results))
     if done.replayed:
         answer.headers.append(REPLAYED)
     return answer
@@ -271,6 +281,10 @@ def _check_acks(request: HttpRequest, topic: str, subscription: str) -> None:
 def _remember(request: HttpRequest, txn: TxnId, owner: str) -> None:
     if owner:
         request.broker.transaction_owners.remember(txn, Owner(owner))
+
+
+def _id(transaction: TxnId | None) -> str | UnsetType:
+    return UNSET if transaction is None else str(transaction)
 
 
 def _nonce(request: HttpRequest) -> str:

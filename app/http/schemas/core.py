@@ -142,10 +142,9 @@ class PartitionState(Reply):
     offloaded_offset: Annotated[int, Meta(description="Records below are offloaded to Parquet; 0: none.")] = field(
         name="cold_offset"
     )
-
-
-class TopicDetail(Topic):
-    partition_states: list[PartitionState]
+    committed_transactions: int
+    aborted_transactions: int
+    scheduled: Annotated[int, Meta(description="Records that are not due yet.")]
 
 
 class RecordIn(Request):
@@ -330,6 +329,8 @@ class TransactionsQuery(Request):
     min_age_ms: Annotated[Milliseconds, Meta(description="Only transactions at least this old.")] = 0
     limit: Annotated[int, Meta(ge=1, le=10_000, description="Maximum number of transactions.")] = 100
     owner: Annotated[str, Meta(max_length=1_000, description="Only transactions whose owner has this prefix.")] = ""
+    min_timeout_ms: Annotated[Milliseconds, Meta(description="Only transactions with at least this timeout.")] = 0
+    coordinator: Annotated[int, Meta(ge=0, lt=1 << 15, description="Only those of this one.")] | UnsetType = UNSET
 
 
 class AddPartitions(Request):
@@ -377,8 +378,10 @@ class ExecuteResult(Reply):
     scheduled: list[ScheduledRef] | UnsetType = UNSET
 
 
-class Executed(Reply):
-    id: TxnIdText
+class Executed(Reply, kw_only=True):
+    """id: of the transaction; not given for a step that needed none."""
+
+    id: TxnIdText | UnsetType = UNSET
     status: TransactionStatus
     results: list[ExecuteResult]
 

@@ -20,6 +20,7 @@ _TOPIC: Final = {
 _PARTITION: Final = {
     "partition": 0, "start_offset": 0, "stable_offset": 18, "end_offset": 20, "leader_epoch": 0, "active_ledger": 1,
     "ledgers": 1, "bytes": 2_048, "open_transactions": 1, "cold_offset": 0,
+    "committed_transactions": 4, "aborted_transactions": 1, "scheduled": 0,
 }  # fmt: skip
 _CURSOR: Final = {
     "partition": 0, "mark_delete": 17, "read": 20, "end": 20, "acked_ahead": 1, "leased": 2, "pending": 0, "backlog": 2,
@@ -40,7 +41,15 @@ _FRESH: Final = {**_TRANSACTION, "partitions": [], "subscriptions": []}
 
 CREATE_TOPIC: Examples = {"request": {"name": "orders", "partitions": 3}, "201": _TOPIC}
 LIST_TOPICS: Examples = {"200": {"topics": [_TOPIC]}}
-DESCRIBE_TOPIC: Examples = {"200": {**_TOPIC, "partition_states": [_PARTITION]}}
+DESCRIBE_TOPIC: Examples = {
+    "query": {"subscriptions": "true"},
+    "200": {
+        **_TOPIC,
+        "partition_states": [_PARTITION],
+        "subscriptions": [{"name": "billing", "kind": "shared", "unacknowledged": 2, "pending": 0}],
+        "subscriptions_complete": True,
+    },
+}
 CHANGE_TOPIC: Examples = {
     "request": {"partitions": 6, "settings": {"retention_ms": 86_400_000}},
     "200": {**_TOPIC, "partitions": 6, "settings": {**_SETTINGS, "retention_ms": 86_400_000}},
@@ -67,6 +76,10 @@ FETCH: Examples = {
         "next_offset": 18, "more": False, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
     },
 }  # fmt: skip
+WRITE_LARGE: Examples = {
+    "query": {"key": "film-7", "headers": '{"type": "video/mp4"}'},
+    "200": {"partition": 0, "offset": 18, "bytes": 20_000_000, "chunks": 20},
+}
 FIND_OFFSET: Examples = {
     "query": {"timestamp_ms": "1763720930000", "isolation": "read_committed"},
     "200": {"offset": 17, "timestamp_ms": 1_763_720_931_000},
@@ -114,9 +127,12 @@ BEGIN: Examples = {
     "201": {**_FRESH, "owner": "worker-1"},
 }
 LIST_TRANSACTIONS: Examples = {
-    "query": {"status": "open", "min_age_ms": "60000", "limit": "10", "owner": "worker-1"},
+    "query": {
+        "status": "open", "min_age_ms": "60000", "limit": "10", "owner": "worker-1", "min_timeout_ms": "30000",
+        "coordinator": "3",
+    },
     "200": {"transactions": [_TRANSACTION]},
-}
+}  # fmt: skip
 TRANSACTION: Examples = {"200": _TRANSACTION}
 ADD_PARTITIONS: Examples = {
     "request": {"partitions": [{"topic": "invoices", "partition": 0}]},

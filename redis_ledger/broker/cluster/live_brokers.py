@@ -3,10 +3,11 @@
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
                                       "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false,
-                                      "libraries": ["7326fd58677e", ...]}
+                                      "libraries": ["7326fd58677e", ...], "reads": 2}
 
 "kafka" is the address of the first Kafka listener; "listeners" has the addresses of all if they are named; "asks" is
-auth_required; "libraries" are the hashes of the function libraries that the broker calls.
+auth_required; "libraries" are the hashes of the function libraries that the broker calls; "reads" is the newest stored
+format that it reads (storage_format.py), 1 for older releases, which do not say.
 A client gets the addresses of the listener that it connected to, and only brokers with that listener.  A broker
 with one unnamed listener counts as having the first listener of the others, so names can be introduced one by one.
 
@@ -33,6 +34,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from redis_ledger.broker.cluster.storage_format import FORMAT, OLDEST
 from redis_ledger.store.function_library import hash_of
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from redis_ledger.store.scripts import Script
@@ -64,6 +66,7 @@ class Node(NamedTuple):
     requires_auth: bool = False
     is_leaving: bool = False
     libraries: frozenset[str] = frozenset()
+    reads: int = OLDEST
 
     @property
     def kafka(self) -> str:
@@ -83,6 +86,7 @@ class _Addresses(msgspec.Struct):
     asks: bool = False
     leaving: bool = False
     libraries: frozenset[str] = frozenset()
+    reads: int = OLDEST
 
 
 _decode = msgspec.json.Decoder(_Addresses).decode
@@ -135,6 +139,7 @@ class LiveBrokers:
             "asks": self._requires_auth,
             "leaving": self._leaves,
             "libraries": sorted(hash_of(library.name) for library in Script.libraries()),
+            "reads": FORMAT,
         }
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
@@ -147,7 +152,7 @@ class LiveBrokers:
         for name, text in zip(reply[4::2], reply[5::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
-            nodes.append(node.at(found.kafka)._replace(libraries=found.libraries))
+            nodes.append(node.at(found.kafka)._replace(libraries=found.libraries, reads=found.reads))
         known = {node.name for node in self.unauthenticated}
         self._learn(nodes)
         for each in self.unauthenticated:
@@ -234,6 +239,11 @@ class LiveBrokers:
         return frozenset().union(*(node.libraries for node in self._nodes))
 
     @property
+    def reads_format(self) -> int:
+        """The newest stored format that every live broker reads."""
+        return min((node.reads for node in self._nodes), default=OLDEST)
+
+    @property
     def name(self) -> str:
         return self._name
 
@@ -250,6 +260,11 @@ class LiveBrokers:
     def assigned(self, name: str) -> Node | None:
         """The live broker of a name, by rendezvous hashing: if a broker goes, only its own names move."""
         return max(self.nodes(), key=lambda node: _weight(name, node), default=None)
+
+
+def reads_of(row: bytes | None) -> int:
+    """The newest stored format that a broker reads, by its row of `addresses`."""
+    return _decode(row).reads if row else OLDEST
 
 
 def _spread(nodes: Sequence[Node], topic: str, partition: int) -> Node:

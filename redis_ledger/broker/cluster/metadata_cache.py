@@ -1,9 +1,9 @@
-"""Catalog tables that every broker caches in memory: ACLs, quotas, tokens, dead-letter rules.
+"""Catalog tables that every broker caches in memory: ACLs, quotas, tokens, dead-letter rules, batched writes.
 
     {catalog}:<table>  rows of opaque text      {catalog}:state  <version>: changes with every change of a row
 
 A change is one script and takes effect at once on the broker that makes it.  The others read the version every
-REFRESH_S, and the tables if it has changed.  The version is random: after a failover that lost the last change, a
+refresh_s, and the tables if it has changed.  The version is random: after a failover that lost the last change, a
 counter would repeat with other rows.  Without Redis, the cached copy stays in effect.
 Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
 """
@@ -35,7 +35,7 @@ _log = get()
 class MetadataCache:
     """Calls `take` with the rows of each table, in the order of `tables`, whenever they have changed.
 
-    look: called every REFRESH_S
+    look: called every refresh_s
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class MetadataCache:
         take: Callable[[Sequence[Sequence[Row]]], None],
         *,
         look: Callable[[], Awaitable[None]] | None = None,
+        refresh_s: float = REFRESH_S,
     ) -> None:
         self._store, self._state = store, CatalogKeys(store.prefix).state
         self._name, self._tables, self._take = version, tables, take
-        self._look = look
+        self._look, self._refresh_s = look, refresh_s
         self._version: bytes | None = b""  # of the cached copy; None: nothing was ever written
         self._reading = asyncio.Lock()  # so that an older read does not replace a newer one
         self._caught_up_s, self._catching_up = -CAUGHT_UP_S, asyncio.Lock()
@@ -99,7 +100,7 @@ class MetadataCache:
 
     async def _keep_fresh(self) -> None:
         while True:
-            await asyncio.sleep(REFRESH_S)
+            await asyncio.sleep(self._refresh_s)
             if self._look is not None:
                 await self._try(self._look)
             await self._try(self.refresh)

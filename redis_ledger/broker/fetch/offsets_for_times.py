@@ -65,7 +65,7 @@ async def _first_since(
             return None, newest
         for found, payload in zip(read.entries, read.payloads, strict=True):
             await budget.pace.rest()
-            if found.is_marker:
+            if not found.has_payload:
                 continue
             latest_ms = read_header(payload).max_timestamp
             if newest is not None and latest_ms <= newest.timestamp_ms:

@@ -3,7 +3,7 @@
     listen to the partition ─▶ read ─▶ records? return them : sleep until it changes ─▶ read again
 
 A read_committed reader gets no markers and no batches of aborted or open transactions; a read_uncommitted reader gets
-all batches, with their transaction.
+all batches, with their transaction, except those of aborted transactions whose payload was given back.
 """
 
 from __future__ import annotations
@@ -176,6 +176,8 @@ class PartitionFetch:
         head, batches = read.head, []
         starts = head.epoch_starts
         for entry, payload in zip(read.entries, read.payloads, strict=True):
+            if isinstance(entry, logs.ReclaimedEntry):
+                continue
             if committed and (entry.is_marker or logs.is_aborted(entry, read.aborted)):
                 continue
             epoch = epoch_at(starts, entry.base_offset) if starts else head.leader_epoch

@@ -99,7 +99,10 @@ class _TransactionalAppend(NamedTuple):
 
     def fail_with(self, error: BaseException) -> None:
         """Fails with the error of the transaction, as if nothing had been appended."""
-        self.refuse(error) if isinstance(error, Unavailable) else self.fail(error)
+        if isinstance(error, Unavailable):
+            self.refuse(error)
+        else:
+            self.fail(error)
 
 
 class AppendService:
@@ -163,10 +166,10 @@ class AppendService:
     async def _transaction_ahead(self, append: _TransactionalAppend) -> TxnId | Registration:
         """As _transaction.  The registration of the partition may still be under way, if the batch can follow it."""
         producer, participant = append.producer, append.participant
+        cached = self._producers.cached_transaction(*producer, participant)
+        if cached is not None:
+            return cached
         if append.request.split is None and self._producers.adds_ahead:
-            cached = self._producers.cached_transaction(*producer, participant)
-            if cached is not None:
-                return cached
             if append.source.adds_partitions:
                 return await self._producers.add_ahead(*producer, [participant], principal=append.source.principal)
             if (early := self._producers.early(*producer, participant)) is not None:

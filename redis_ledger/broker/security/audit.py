@@ -9,7 +9,7 @@ a limited number per second is recorded and the rest is counted.  Entries never 
 
     topic.create topic.change topic.delete records.delete      subscription.delete subscription.seek group.delete
     subscription.deadLetters subscription.putBack scheduled.clear
-    acl.add acl.remove  token.create token.revoke  user.add user.remove  quota.set quota.remove
+    acl.add acl.remove  token.create token.revoke  user.add user.remove  quota.set quota.remove  batched_write.set
     transaction.abort transaction.commit
 """
 

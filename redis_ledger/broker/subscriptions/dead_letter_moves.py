@@ -25,6 +25,7 @@ from redis_ledger.broker.types import (
 )
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import MessageId
+from redis_ledger.records.large_messages import copied
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import get
 
@@ -56,7 +57,8 @@ def to_dead_letter(message: Message, topic: str, name: str, rule: DeadLetterRule
     """The message of topic and subscription as a dead letter."""
     at = message.id
     values = (topic, str(at.partition), str(at.offset), name, str(message.deliveries))
-    headers = [*_own(message), *((header, text.encode()) for header, text in zip(HEADERS, values, strict=True))]
+    own = copied(_own(message), topic, at.partition, at.offset)
+    headers = [*own, *((header, text.encode()) for header, text in zip(HEADERS, values, strict=True))]
     return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
 
 

@@ -38,9 +38,11 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.store.store import Store
+from redis_ledger.txn.batched_write import PENDING_ACKS, BatchedWrite, settings_of
 from redis_ledger.txn.coordinator import Participant
 
 HOLDS_KEPT = 10_000
+HOLDS_BYTES_MAX = 32_768  # of transactional acknowledgements in one call
 T = TypeVar("T")
 
 
@@ -65,6 +67,7 @@ class Subscriptions:
         self.mover = DeadLetterMover(execute, self.stats)
         self._sessions = ExclusiveConsumers(store, clock, config.consumer_session_ms)
         self._holds: dict[tuple[str, int, str], PendingAcks] = {}
+        self._ack_thresholds = settings_of(config)[PENDING_ACKS].thresholds(HOLDS_BYTES_MAX)
         leasing = Leasing(store, self.cursors, self._sessions, waiters, rules, self.mover, config, clock)
         polls = LongPolls(waiters, clock)
         self.receive = Receiver(self.cursors, self._sessions, leasing, polls, decoding, config).receive
@@ -246,8 +249,16 @@ class Subscriptions:
         if holds is None:
             if len(self._holds) >= HOLDS_KEPT:
                 self._holds = {key: holds for key, holds in self._holds.items() if not holds.is_idle}
-            holds = self._holds[key] = PendingAcks(self._store, partition.keys, partition.topic_id, name)
+            holds = self._holds[key] = PendingAcks(
+                self._store, partition.keys, partition.topic_id, name, self._ack_thresholds
+            )
         return holds
+
+    def batch_acks(self, batched: BatchedWrite) -> None:
+        """Changes the thresholds of transactional acknowledgements that share a call."""
+        self._ack_thresholds = batched.thresholds(HOLDS_BYTES_MAX)
+        for holds in self._holds.values():
+            holds.limit(self._ack_thresholds)
 
     async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
         """Aborts the transaction after a conflict with another one (CL-16), but not after one with its own cumulative

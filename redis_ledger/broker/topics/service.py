@@ -134,14 +134,18 @@ class Topics:
 
     async def _state(self, partition: Partition) -> PartitionState:
         k = partition.keys
-        head, ledgers, opened = await asyncio.gather(
+        head, ledgers, opened, ended, scheduled = await asyncio.gather(
             partition.offsets.head(),
             self._store.command("HLEN", k.ledgers, key=k.state),
             self._store.command("HLEN", k.open, key=k.state),
+            self._store.command("HMGET", k.state, "committed", "aborted", key=k.state),
+            self._store.command("HGET", k.delay.state, "records", key=k.state),
         )
+        committed, aborted = (int(count or 0) for count in ended)
         return PartitionState(
             partition.number, head.start_offset, head.stable_offset, head.end_offset, head.leader_epoch,
             head.active_ledger, ledgers, head.bytes, opened - 1, head.offloaded_offset,
+            committed, aborted, int(scheduled or 0),
         )  # fmt: skip
 
     def _topic(self, entry: TopicEntry) -> Topic:

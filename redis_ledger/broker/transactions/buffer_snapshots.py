@@ -25,7 +25,7 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.transactional_writes import TransactionalWrites, Writes, WrittenPartition
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import transaction_metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 
 LOOK_S = 0.2  # between two looks at what is due; they read only memory
@@ -75,9 +75,9 @@ class BufferSnapshots:
         async with self._lock:
             taken = await taker.take(self._clock.now_ms(), unless_since_ms=unless_since_ms)
         self._keep_position(partition, taken.position)
-        metrics.buffer_snapshots.inc(taken.bytes > 0)
-        metrics.buffer_snapshot_entries.inc(taken.entries)
-        metrics.buffer_snapshot_bytes.inc(taken.bytes)
+        transaction_metrics.buffer_snapshots.inc(taken.bytes > 0)
+        transaction_metrics.buffer_snapshot_entries.inc(taken.entries)
+        transaction_metrics.buffer_snapshot_bytes.inc(taken.bytes)
         if taken.refusal and taken.bytes:
             _limited_log.warning("a snapshot of a transaction buffer begins anew", topic=partition.topic,
                                  partition=partition.number, reason=taken.refusal)  # fmt: skip

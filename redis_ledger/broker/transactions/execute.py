@@ -2,6 +2,8 @@
 
     check everything ─▶ begin and register (one step) ─▶ append and acknowledge in parallel ─▶ decide ─▶ end ─▶ respond
 
+A step that is one batch of one partition is appended instead, without a transaction: single_append.py.
+
 An error before the decision aborts the transaction and is raised.  A repeated step with the same nonce finds the
 transaction of its first attempt: if that is committed, the step succeeds; if it is open or ending, it is ended first.
 Source: PIP-31 "consume-transform-produce"; requirement CL-15.
@@ -16,6 +18,7 @@ from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.security import transaction_owners
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.transactions.service import Transactions
+from redis_ledger.broker.transactions.single_append import SingleAppend, is_single_append
 from redis_ledger.broker.types import Appended, ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.errors import (
@@ -36,10 +39,15 @@ ATTEMPTS_MAX = 8
 
 class Execute:
     def __init__(
-        self, coordinators: Coordinators, transactions: Transactions, records: Records, subscriptions: Subscriptions
+        self,
+        coordinators: Coordinators,
+        transactions: Transactions,
+        records: Records,
+        single: SingleAppend,
+        subscriptions: Subscriptions,
     ) -> None:
         self._coordinators, self._transactions = coordinators, transactions
-        self._records, self._subscriptions = records, subscriptions
+        self._records, self._single, self._subscriptions = records, single, subscriptions
 
     async def run(
         self,
@@ -78,10 +86,13 @@ class Execute:
         for item in records:
             prepared = await self._records.prepare(item.topic, item.records, may_create=item.may_create)
             outgoing.append((item.topic, prepared.numbered(sequences)))
+        if is_single_append(acks, [prepared for _, prepared in outgoing], nonce):
+            topic, prepared = outgoing[0]
+            return Executed(None, {topic: await self._single.append(prepared)})
         participants = [Participant(p.topic, p.topic_id, p.number, ack.subscription) for p, ack, _ in held]
         participants += [participant for _, prepared in outgoing for participant in prepared.participants]
 
-        txn, replayed = await self._begin(timeout, principal, nonce, list(dict.fromkeys(participants)))
+        txn, replayed = await self.begin(timeout, principal, nonce, list(dict.fromkeys(participants)))
         if replayed:
             return Executed(txn, {}, True)
         try:
@@ -91,12 +102,10 @@ class Execute:
             failures = [r for r in results if isinstance(r, BaseException)]
             if failures:
                 raise failures[0]
-            decision = await self._coordinators.decide(txn, commit=True, known=participants)
         except BaseException as error:
-            await self._abort(txn, error)
+            await self.abort(txn, error)
             raise
-        if decision.state.is_ending:
-            await self._finish(decision)
+        await self.commit(txn, participants)
         for topic, name, consumer in {(ack.topic, ack.subscription, ack.consumer) for ack in acks}:
             await self._subscriptions.extend_session(topic, name, consumer)
         appended: dict[str, list[Appended]] = {}
@@ -115,9 +124,10 @@ class Execute:
         """The coordinator of a step; a retry finds the same one, also if coordinators were added since."""
         return self._transactions.together.coordinator(nonce) if nonce else None
 
-    async def _begin(
+    async def begin(
         self, timeout_ms: int, principal: str, nonce: str, participants: Sequence[Participant]
     ) -> tuple[TxnId, bool]:
+        """The transaction of a step, and whether an earlier attempt has committed it."""
         for _ in range(ATTEMPTS_MAX):
             txn, found = await self._coordinators.begin(
                 timeout_ms,
@@ -146,7 +156,17 @@ class Execute:
                 transaction=str(decision.txn),
             ) from error
 
-    async def _abort(self, txn: TxnId, error: BaseException) -> None:
+    async def commit(self, txn: TxnId, participants: Sequence[Participant]) -> None:
+        """Commits a step, or aborts it and raises the error.  participants: all of them."""
+        try:
+            decision = await self._coordinators.decide(txn, commit=True, known=participants)
+        except BaseException as error:
+            await self.abort(txn, error)
+            raise
+        if decision.state.is_ending:
+            await self._finish(decision)
+
+    async def abort(self, txn: TxnId, error: BaseException) -> None:
         """Aborts the transaction; if that fails, its timeout does.  The caller raises the first error."""
         try:
             await asyncio.shield(self._transactions.abort(txn))

@@ -29,7 +29,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
-from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry import transaction_metrics
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.states import TxnState
 
@@ -165,7 +165,7 @@ class HangingTransactions:
         here = participants(partition, held.subscriptions)
         await self._transactions.apply(Decision(held.txn, state, here, -1, held.producer))
         outcome = "commit" if state is TxnState.COMMITTING else "abort"
-        metrics.transactions_forgotten.labels(outcome).inc()
+        transaction_metrics.transactions_forgotten.labels(outcome).inc()
         log.warning(
             "a partition held a transaction that its coordinator does not have; it was ended there",
             topic=partition.topic, partition=partition.number, txn=str(held.txn), outcome=outcome,

@@ -154,6 +154,11 @@ class EarlyRegistrations:
     def of(self, producer_id: int) -> Sequence[EarlyRegistration]:
         return self._pending.get(producer_id, ())
 
+    def remove(self, producer_id: int, early: EarlyRegistration) -> None:
+        """It was sent again."""
+        if early in (pending := self._pending.get(producer_id, [])):
+            pending.remove(early)
+
     def find(
         self, transactional_id: str, producer_id: int, epoch: int, participant: Participant
     ) -> Registration | None:

@@ -70,11 +70,12 @@ class Producers:
         self, transactional_id: str | None, timeout_ms: int, producer_id: int = -1, epoch: int = -1
     ) -> tuple[int, int]:
         """Returns the producer id and epoch.  Without a transactional id they are always new, as in Kafka.
-        Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
+        Raises InvalidTimeout, InvalidRequest, ProducerFenced, TransactionsDisabled."""
         if (producer_id == NO_PRODUCER) != (epoch == NO_EPOCH):
             raise InvalidRequest("Send both the producer id and the epoch of the producer, or -1 for both.")
         if transactional_id is None:
             return await self.allocate()
+        self._transactions.check_enabled()
         if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
             raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
         most = self._config.max_transaction_timeout_ms
@@ -97,8 +98,9 @@ class Producers:
         """Registers participants; begins a transaction if none is open.
 
         principal: owner of the quota of open transactions; None if none can begin.
-        Raises TransactionQuotaExceeded, and as TransactionalIds.add does.
+        Raises TransactionsDisabled, TransactionQuotaExceeded, and as TransactionalIds.add does.
         """
+        self._transactions.check_enabled()
         if principal is not None:
             await self._quotas.may_open(principal, transactional_id)
         asked = self._loop.time()
@@ -120,8 +122,9 @@ class Producers:
         *,
         principal: str,
     ) -> Registration:
-        """As `add`, without waiting for the answer.  Raises TransactionQuotaExceeded, and as
+        """As `add`, without waiting for the answer.  Raises TransactionsDisabled, TransactionQuotaExceeded, and as
         TransactionalIds.add_ahead does."""
+        self._transactions.check_enabled()
         await self._quotas.may_open(principal, transactional_id)
         asked = self._loop.time()
         registration = await self.identities.add_ahead(transactional_id, producer_id, epoch, participants)
@@ -168,16 +171,19 @@ class Producers:
         one was refused, the coordinator refuses the next request of the producer, too."""
         if not self._early.is_confirmed(transactional_id, producer_id, epoch):
             return
-        for participants, registration in tuple(self._early.of(producer_id)):
-            if not registration.txn.done():
-                await asyncio.wait([registration.txn])
-            if isinstance(registration.txn.exception(), Unavailable):
-                await self.add(transactional_id, producer_id, epoch, participants)
+        for early in tuple(self._early.of(producer_id)):
+            if not early.registration.txn.done():
+                await asyncio.wait([early.registration.txn])
+            if isinstance(early.registration.txn.exception(), Unavailable):
+                await self.add(transactional_id, producer_id, epoch, early.participants)
+                self._early.remove(producer_id, early)
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
-        """Returns the open transaction if these are registered with it.  Raises as TransactionalIds.verify does."""
+        """Returns the open transaction if these are registered with it.  Raises TransactionsDisabled, and as
+        TransactionalIds.verify does."""
+        self._transactions.check_enabled()
         asked = self._loop.time()
         txn = await self.identities.verify(transactional_id, producer_id, epoch, participants)
         self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
@@ -209,7 +215,9 @@ class Producers:
     async def end(
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
     ) -> tuple[int, int]:
-        """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction."""
+        """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction.
+        Raises TransactionsDisabled, and as TransactionalIds.end does."""
+        self._transactions.check_enabled()
         await self.settle_early(transactional_id, producer_id, epoch)
         self._early.doubt(producer_id)
         cached = self._open.get(producer_id)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -21,13 +21,22 @@ from redis_ledger.broker.transactions.participant_registry import ParticipantReg
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidTimeout, LedgerError, TransactionNotFound, Unavailable, UnsupportedTxnAction
+from redis_ledger.errors import (
+    InvalidTimeout,
+    LedgerError,
+    TransactionNotFound,
+    TransactionsDisabled,
+    Unavailable,
+    UnsupportedTxnAction,
+)
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.telemetry import metrics, tracing
+from redis_ledger.telemetry import tracing
+from redis_ledger.telemetry.transaction_metrics import aborted, committed
 from redis_ledger.txn.commit_all import CommitAll, CommitNumber
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord
 from redis_ledger.txn.end_span import PARTICIPANTS_MAX, end_span
+from redis_ledger.txn.operations import Coordinator
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
 
@@ -39,7 +48,6 @@ STATUS: dict[TxnState, TransactionStatus] = {
     TxnState.TIMING_OUT: "aborting",
     TxnState.ABORTED: "aborted",
 }
-_committed, _aborted = (metrics.transactions_ended.labels(outcome) for outcome in ("committed", "aborted"))
 RETRY_S_MAX = 1.0
 TRANSACTIONS_READ_MAX = 20_000  # of each coordinator, to filter them
 
@@ -61,6 +69,12 @@ class Transactions:
         self._catalog, self._quotas, self._config, self._clock = catalog, quotas, config, clock
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
+
+    def check_enabled(self) -> None:
+        """For a client's request with a transaction; the broker's own, such as those that move dead letters, run in
+        any case.  Raises TransactionsDisabled."""
+        if not self._config.transactions_enabled:
+            raise TransactionsDisabled
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 
@@ -180,7 +194,8 @@ class Transactions:
                         raise
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, RETRY_S_MAX)
-        (_committed if decision.state is TxnState.COMMITTING else _aborted).inc()
+        series = committed if decision.state is TxnState.COMMITTING else aborted
+        series.life.observe(max(self._clock.now_ms() - decision.txn.begun_ms, 0) / 1000)
         self._coordinators.done(decision.txn)
 
     async def apply_decided(self, txn: TxnId, where: Participant) -> None:
@@ -223,15 +238,20 @@ class Transactions:
         limit: int = 100,
         owner: str = "",
         sees: Callable[[TransactionRecord], bool] | None = None,
+        *,
+        min_timeout_ms: int = 0,
+        coordinator: int | None = None,
     ) -> builtins.list[Transaction]:
         """Lists transactions, oldest first; ended ones while their outcome is stored.  owner: its prefix.
-        sees: filters by permission."""
-        reach = limit if not owner and sees is None else TRANSACTIONS_READ_MAX
-        found = await self._live(reach)
+        sees: filters by permission.  Raises CoordinatorNotFound."""
+        at = [*self._coordinators] if coordinator is None else [await self._coordinators.find(TxnId(coordinator, 0))]
+        reach = limit if not owner and not min_timeout_ms and sees is None else TRANSACTIONS_READ_MAX
+        found = await self._live(at, reach)
         if status in (None, "committed", "aborted"):
-            found += await self._ended(reach)
+            found += await self._ended(at, reach)
         before = self._clock.now_ms() - min_age_ms
-        shown_all = [to_transaction(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
+        found = [r for r in found if r.started_ms <= before and r.timeout_ms >= min_timeout_ms]
+        shown_all = [to_transaction(r) for r in found if sees is None or sees(r)]
         shown_all = [t for t in shown_all if t.owner.startswith(owner)]
         chosen = [t for t in shown_all if status is None or t.status == status]
         return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
@@ -241,21 +261,22 @@ class Transactions:
     ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
         """Returns the live transactions, oldest first, and the ended ones, newest first."""
         reaches = (live_max, ended_max) if sees is None else (TRANSACTIONS_READ_MAX, TRANSACTIONS_READ_MAX)
-        live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
+        at = [*self._coordinators]
+        live, ended = await asyncio.gather(self._live(at, reaches[0]), self._ended(at, reaches[1]))
         live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
         ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
         return [to_transaction(each) for each in live[:live_max]], [to_transaction(each) for each in ended[:ended_max]]
 
-    async def _live(self, reach: int) -> builtins.list[TransactionRecord]:
+    async def _live(self, at: Iterable[Coordinator], reach: int) -> builtins.list[TransactionRecord]:
         """Returns the oldest live ones of each coordinator."""
-        found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
+        found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in at))
         return [record for records in found for record in records]
 
-    async def _ended(self, reach: int) -> builtins.list[TransactionRecord]:
+    async def _ended(self, at: Iterable[Coordinator], reach: int) -> builtins.list[TransactionRecord]:
         """Returns the newest ended ones of each coordinator."""
         if not reach:
             return []
-        found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
+        found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in at))
         return [record for records in found for record in records]
 
     async def close(self) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, TypeAlias
 
 import httpx
 
 from redis_ledger.client import arguments
-from redis_ledger.client._async.admin import AsyncSubscriptions, AsyncTopics, AsyncTransactions
+from redis_ledger.client._async.admin import AsyncTopics, AsyncTransactions
+from redis_ledger.client._async.batched_writes import AsyncBatchedWrites
 from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.consumer import AsyncConsumer
+from redis_ledger.client._async.coordinators import AsyncCoordinators
+from redis_ledger.client._async.deferred import AsyncDeferral, AsyncDeferredRecords
+from redis_ledger.client._async.large import AsyncLargeMessages, AsyncLargeValue
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.offload import AsyncOffload
 from redis_ledger.client._async.producer import AsyncProducer
@@ -18,18 +23,20 @@ from redis_ledger.client._async.reader import Reading, read
 from redis_ledger.client._async.scheduled import AsyncScheduled
 from redis_ledger.client._async.security import AsyncAcls, AsyncAudit, AsyncTokens
 from redis_ledger.client._async.sender import AsyncSender
-from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncSource, AsyncTransaction, where
+from redis_ledger.client._async.subscriptions import AsyncSubscriptions
+from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncTransaction
 from redis_ledger.client._async.transport import POLLS_MAX, REQUESTS_MAX, AsyncTransport, path
 from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
+from redis_ledger.client.sources import Source, where
 from redis_ledger.client.values import ids_of
 from redis_ledger.errors import InvalidRequest, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import COMPRESSIONS
 
-AsyncAcks: TypeAlias = "Sequence[tuple[AsyncSource, Any]]"
+AsyncAcks: TypeAlias = "Sequence[tuple[Source, Any]]"
 BUFFER_BYTES = 32 << 20
 TXN_IN_FLIGHT_MAX = 16
 
@@ -93,13 +100,17 @@ class AsyncClient:
         self.topics = AsyncTopics(self._transport)
         self.subscriptions = AsyncSubscriptions(self._transport)
         self.transactions = AsyncTransactions(self._transport)
+        self.batched_writes = AsyncBatchedWrites(self._transport)
+        self.coordinators = AsyncCoordinators(self._transport)
         self.scheduled = AsyncScheduled(self._transport)
         self.offload = AsyncOffload(self._transport)
         self.acls = AsyncAcls(self._transport)
         self.tokens = AsyncTokens(self._transport)
         self.audit = AsyncAudit(self._transport)
         self._leases = AsyncLeases(self._transport)
+        self._large = AsyncLargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
+        self._deferral = AsyncDeferral(self._txn_sender, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}
         self._open: list[AsyncProducer | AsyncConsumer] = []
 
@@ -152,7 +163,7 @@ class AsyncClient:
         arguments.choice("compression", compression, COMPRESSIONS)
         batching = BatchingOptions(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
         sender = self._sender(max_in_flight, buffer_bytes)
-        producer = AsyncProducer(topic, self.topics, sender, self._txn_sender, batching)
+        producer = AsyncProducer(topic, self.topics, sender, self._large, batching)
         self._open.append(producer)
         return producer
 
@@ -195,13 +206,17 @@ class AsyncClient:
         return consumer
 
     def transaction(self, *, timeout_ms: int = TIMEOUT_MS) -> AsyncTransaction:
-        """A transaction, begun by `async with` or by its first operation.  timeout_ms: the broker aborts it when it is
-        open for longer.
+        """A transaction.  timeout_ms: it is aborted when it is open for longer, counted from `async with` or from its
+        first operation.
+
+        While it has only sent records that fit one batch of one partition, they wait in this client, and the commit
+        appends them in one request; see `txn.begin`.
 
         async with client.transaction(timeout_ms=10_000) as txn:
             await txn.send("invoices", {"total": 12})
         """
-        return AsyncTransaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, timeout_ms)
+        arguments.check_kind("timeout_ms", timeout_ms, arguments.COUNT)
+        return self._transaction(timeout_ms, None)
 
     def resume_transaction(self, id: TxnId | str) -> AsyncTransaction:
         """A transaction that another process began, by its id.
@@ -210,8 +225,7 @@ class AsyncClient:
         """
         if not isinstance(id, TxnId):
             arguments.check(id=id)
-        known = id if isinstance(id, TxnId) else TxnId.parse(id)
-        return AsyncTransaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, id=known)
+        return self._transaction(TIMEOUT_MS, id if isinstance(id, TxnId) else TxnId.parse(id))
 
     async def execute(
         self,
@@ -280,9 +294,24 @@ class AsyncClient:
         wanted = None if partition is None else [partition]
         return read(self._transport, self.topics, Reading(topic, offset, isolation, max_bytes), wanted, wait_ms)
 
+    def open_large(self, message: Message) -> AbstractAsyncContextManager[AsyncLargeValue]:
+        """Opens the value of a large message, whose `large_size` is its bytes; that of a dead letter too.
+
+        async with client.open_large(message) as value:
+            async for piece in value:
+                file.write(piece)
+        """
+        return self._large.open(message)
+
     def _sender(self, in_flight_max: int, buffer_bytes: int) -> AsyncSender:
         return AsyncSender(
             self._transport, in_flight_max=in_flight_max, buffer_bytes=buffer_bytes, on_failure=self._note_failure
+        )
+
+    def _transaction(self, timeout_ms: int, id: TxnId | None) -> AsyncTransaction:
+        deferred = AsyncDeferredRecords(self._deferral)
+        return AsyncTransaction(
+            self.transactions, self._leases, self._txn_sender, self._txn_producer, deferred, timeout_ms, id
         )
 
     def _txn_producer(self, topic: str) -> AsyncProducer:
@@ -291,7 +320,7 @@ class AsyncClient:
         producer = self._txn_producers.get(topic)
         if producer is None:
             batching = BatchingOptions(0.005, 1 << 20)
-            producer = AsyncProducer(topic, self.topics, self._txn_sender, self._txn_sender, batching)
+            producer = AsyncProducer(topic, self.topics, self._txn_sender, self._large, batching)
             self._txn_producers[topic] = producer
         return producer
 

@@ -19,8 +19,8 @@ from time import monotonic
 from typing import Any, Literal
 
 from redis_ledger.client import arguments
-from redis_ledger.client._async.admin import AsyncSubscriptions
 from redis_ledger.client._async.leases import AsyncLeases
+from redis_ledger.client._async.subscriptions import AsyncSubscriptions
 from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex, AsyncWorker
 from redis_ledger.client.models import Kind, Message

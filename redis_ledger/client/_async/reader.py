@@ -1,4 +1,4 @@
-"""Reading without a subscription: raw batches in, messages out.
+"""Reading without a subscription: raw batches in, messages out.  Chunks of large messages are left out.
 
     partition 0   a b e │ fetched          within a partition by offset; between partitions the message with the
     partition 1   c d   │ next             earliest timestamp comes first, as far as has been fetched
@@ -20,6 +20,7 @@ from redis_ledger.client._async.transport import BATCH, AsyncTransport, path
 from redis_ledger.client.models import Isolation, Message, RecordBatches
 from redis_ledger.errors import TooLargeToDecode
 from redis_ledger.records.batch import split
+from redis_ledger.records.large_messages import is_chunk
 
 Start: TypeAlias = "int | Literal['earliest', 'latest']"
 LAST = (1 << 63) - 1
@@ -158,6 +159,8 @@ def _messages(data: bytes, topic: str, partition: int, first: int) -> Iterator[M
             skipping.warn(topic, partition, max(header.base_offset, first), header.last_offset, error.detail)
             continue
         for record in records:
+            if record.headers and is_chunk(record.headers):
+                continue  # client.open_large reads it
             yield Message(
                 topic=topic,
                 partition=partition,

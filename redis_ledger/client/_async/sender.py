@@ -49,25 +49,34 @@ FAILED_MAX = 100  # failed batches that are remembered until a caller has got th
 
 
 class AsyncSending(AsyncResult[RecordPosition]):
-    """A record on its way.  Its result is where it went, or the error that kept it from getting there."""
+    """A record on its way.  Its result is where it went, or the error that kept it from getting there.
 
-    __slots__ = ("_batch", "_index")
+    hurry: sends a record that waits for the commit of its transaction, for a caller that waits for the result."""
 
-    def __init__(self, batch: AsyncBatch, index: int) -> None:
+    __slots__ = ("_batch", "_hurry", "_hurrying", "_index")
+
+    def __init__(self, batch: AsyncBatch, index: int, hurry: Callable[[], Any] | None = None) -> None:
         self._batch = batch
         self._index = index
+        self._hurry = hurry
+        self._hurrying: AsyncWorker | None = None
 
     async def result(self) -> RecordPosition:
+        if self._hurry is not None and not self._batch.settled.is_set():
+            await self._hurry()
         await self._batch.settled.wait()
         return self._batch.position(self._index)
 
     def is_done(self) -> bool:
-        return self._batch.settled.is_set()
+        is_done = self._batch.settled.is_set()
+        if self._hurry is not None and self._hurrying is None and not is_done:
+            self._hurrying = AsyncWorker(self._hurry, "redis-ledger begin")
+        return is_done
 
 
 class AsyncSender:
     """in_flight_max: requests on their way at once.  buffer_bytes: what may wait before `put` makes its caller wait.
-    on_failure: told of every batch that failed: its topic, its transaction and the error."""
+    on_failure: called for every batch that failed, with its topic, its transaction and the error."""
 
     def __init__(
         self,
@@ -80,7 +89,7 @@ class AsyncSender:
         self._transport = transport
         self._in_flight_max = in_flight_max
         self._buffer_bytes = buffer_bytes
-        self._on_failure = on_failure
+        self.on_failure = on_failure
         self._accumulator: Accumulator[AsyncEvent] = Accumulator(AsyncEvent)
         self._mutex = AsyncMutex()
         self._work = AsyncCondition(self._mutex)
@@ -101,13 +110,25 @@ class AsyncSender:
             batch, index = self._accumulator.put(topic, partition, txn, entry, now_s, batching)
             if index == 0 or batch.is_full:
                 self._call_a_worker()
-            is_long = now_s - self._yielded_s > YIELD_S
-            if is_long:
-                self._yielded_s = now_s
-        if is_long:
-            # A caller that sends in a loop and waits for nothing else would keep the workers from their work.
-            await async_sleep(0)
+        await self.take_turns(now_s)
         return AsyncSending(batch, index)
+
+    async def take_turns(self, now_s: float) -> None:
+        """A caller that sends in a loop and waits for nothing else would keep others from their work."""
+        if now_s - self._yielded_s > YIELD_S:
+            self._yielded_s = now_s
+            await async_sleep(0)
+
+    def put_batch(self, topic: str, txn: Any, batch: AsyncBatch) -> None:
+        """Sends a batch that was filled elsewhere.  If the sender is closed, the batch fails."""
+        try:
+            with self._mutex:
+                self.check_open()
+                self._accumulator.put_batch(topic, txn, batch)
+                self._call_a_worker()
+        except ClientClosed as closed:
+            batch.settle(closed)
+            self.on_failure(topic, txn, closed)
 
     def check_open(self) -> None:
         """Raises ClientClosed."""
@@ -133,8 +154,7 @@ class AsyncSender:
         """Fails what the transaction has not sent yet, and waits for what is on its way."""
         with self._mutex:
             for batch in self._accumulator.drop(txn):
-                batch.outcome = TransactionEnded(f"Transaction {txn} was aborted before this record was sent.")
-                batch.settled.set()
+                batch.settle(TransactionEnded(f"Transaction {txn} was aborted before this record was sent."))
             while not self._accumulator.is_idle(txn):
                 await self._settled.wait()
             self._accumulator.forget(txn)
@@ -188,16 +208,25 @@ class AsyncSender:
         # What stands when the worker itself is stopped in the middle.
         outcome: SendResult = OutcomeUnknown("The client stopped while the record was on its way.")
         try:
-            outcome = await self._send(queue, batch)
-        except DuplicateSequence:
-            outcome = -1
+            outcome = await self.send(queue, batch)
         except LedgerError as error:
             outcome = error
         finally:
             self._settle(queue, batch, outcome)
 
+    async def send(self, queue: AsyncLane, batch: AsyncBatch) -> SendResult:
+        """The base offset, or where each record went.  Raises OutcomeUnknown if the batch may be written."""
+        try:
+            return await self._send(queue, batch)
+        except DuplicateSequence:
+            return -1
+        except LedgerError as error:
+            failure = batch.failure(error)
+            if failure is error:
+                raise
+            raise failure from error
+
     async def _send(self, queue: AsyncLane, batch: AsyncBatch) -> SendResult:
-        """The base offset, or where each record went."""
         if batch.entries[0].idempotency_key is not None:
             return await self._send_keyed(queue, batch.entries[0])
         try:
@@ -246,6 +275,7 @@ class AsyncSender:
             headers={"content-type": BATCH},
             params=params,
             repeatable=producer is not None,
+            on_lost=batch.doubt,
         )
         return answers.decode("POST", where, response, ProducedBody).results[0].base_offset
 
@@ -283,12 +313,12 @@ class AsyncSender:
             body,
             answer=ProducedBody,
             repeatable=producer is not None,
+            on_lost=batch.doubt,
         )
         return positions(queue.partition, deliveries, *places_of(answer.results))
 
     def _settle(self, queue: AsyncLane, batch: AsyncBatch, outcome: SendResult) -> None:
         with self._mutex:
-            batch.outcome = outcome
             if isinstance(outcome, LedgerError):
                 if queue.txn is None:  # a transaction keeps its own failure, and raises it at commit
                     self._failed = [*(each for each in self._failed if not each.is_raised), batch][:FAILED_MAX]
@@ -298,8 +328,8 @@ class AsyncSender:
             elif batch.entries[0].idempotency_key is None:
                 queue.sequence = (queue.sequence + len(batch.entries)) % SEQUENCES
             batch.entries = []
-            batch.settled.set()
+            batch.settle(outcome)
             self._accumulator.done(queue, monotonic())
             self._settled.notify_all()
         if isinstance(outcome, LedgerError):
-            self._on_failure(queue.topic, queue.txn, outcome)
+            self.on_failure(queue.topic, queue.txn, outcome)

@@ -1,55 +1,49 @@
 """Transaction: sends and acknowledgements that take effect together or not at all.
 
-    async with client.transaction() as txn:      begin
+    async with client.transaction() as txn:
         await txn.send("invoices", {...})        ┐ in any number, on any topics and subscriptions;
         await txn.ack(consumer, message)         ┘ a failed operation makes the transaction abort-only
                                                  normal exit: flush, commit; exception: drop, abort, reraise
 
-`states.py` has the state machine.  The broker aborts a transaction at its deadline; past it, by the client's own clock,
-operations fail without a request.
+It begins with the first operation that needs it.  While it has only sent records that fit one batch of one partition,
+they wait, and the commit appends them without a transaction: `deferred.py`.  `states.py` has the state machine.  The
+broker aborts a transaction at its deadline; past it, by the client's own clock, operations fail without a request.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from math import ceil
 from time import monotonic
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol
 
-from redis_ledger.client import arguments
 from redis_ledger.client._async.admin import AsyncTransactions
+from redis_ledger.client._async.deferred import AsyncDeferredRecords
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.sender import AsyncSender, AsyncSending
+from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex
 from redis_ledger.client.deliveries import Moment, Span
 from redis_ledger.client.models import Headers
+from redis_ledger.client.sources import Source, where
 from redis_ledger.client.states import TxnEvent, TxnState, after
 from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import (
     AlreadyAborted,
-    InvalidRequest,
     LedgerError,
     NotFound,
     TransactionAbortOnly,
+    TransactionEnded,
     TransactionError,
+    TransactionsDisabled,
     TransactionTimedOut,
+    Unavailable,
 )
 from redis_ledger.ids import TxnId
 
 TIMEOUT_MS = 60_000
-
-
-@runtime_checkable
-class SubscriptionConsumer(Protocol):
-    """A consumer, as acknowledgements name it."""
-
-    topic: str
-    subscription: str
-    name: str
-
-
-AsyncSource: TypeAlias = "SubscriptionConsumer | tuple[str, str] | tuple[str, str, str]"
 
 
 class AsyncTopicProducer(Protocol):
@@ -84,13 +78,15 @@ class AsyncTransaction:
         leases: AsyncLeases,
         sender: AsyncSender,
         producer_of: Callable[[str], AsyncTopicProducer],
-        timeout_ms: int = TIMEOUT_MS,
-        id: TxnId | None = None,
+        deferred: AsyncDeferredRecords,
+        timeout_ms: int,
+        id: TxnId | None,
     ) -> None:
         self._transactions = transactions
         self._leases = leases
         self._sender = sender
         self._producer_of = producer_of
+        self._deferred = deferred
         self._timeout_ms = timeout_ms
         self.id = id
         # A resumed transaction may have used any sequence number, so its batches are sent without one.
@@ -110,7 +106,11 @@ class AsyncTransaction:
     def state(self) -> TxnState:
         """The state, with the deadline taken into account."""
         if self._state is TxnState.OPEN and monotonic() >= self._deadline_s:
-            self._state = after(self._state, TxnEvent.EXPIRE, self)
+            with self._mutex:
+                self._state = after(self._state, TxnEvent.EXPIRE, self)
+                self._deferred.drop(
+                    TransactionTimedOut("The record was not committed before the transaction's timeout.")
+                )
         return self._state
 
     @property
@@ -119,7 +119,10 @@ class AsyncTransaction:
         return None if self.id is None or self._is_resumed else (self.id.producer_id, 0)
 
     async def begin(self) -> None:
-        """Begins the transaction on the broker.  The first operation does this if it has not been called.
+        """Begins the transaction on the broker, which gives it its `id`.
+
+        The first operation that needs it does this: an acknowledgement; a record for a second partition, with a
+        delivery time, or beyond what fits one batch; waiting for the result of a record.  Records that wait are sent.
 
         txn = client.transaction(); await txn.begin(); print(txn.id)
         """
@@ -128,12 +131,18 @@ class AsyncTransaction:
                 await self._changed.wait()
             if self.id is not None:
                 return
+            after(self.state, TxnEvent.OPERATE, self)
             self._is_beginning = True
         began_s = monotonic()
+        timeout_ms = self._timeout_ms
+        if self._deadline_s < float("inf"):
+            timeout_ms = max(1, ceil((self._deadline_s - began_s) * 1000))  # what is left of it
         try:
-            self.id = TxnId.parse((await self._transactions.begin(self._timeout_ms)).id)
-            # 0 selects the broker's default, which is the same.
-            self._deadline_s = began_s + (self._timeout_ms or TIMEOUT_MS) / 1000
+            begun = await self._transactions.begin(timeout_ms)
+            with self._mutex:
+                self.id = TxnId.parse(begun.id)
+                self._start_clock(began_s)
+                self._deferred.send_in(self)
         finally:
             with self._mutex:
                 self._is_beginning = False
@@ -166,7 +175,7 @@ class AsyncTransaction:
             txn=self,
         )
 
-    async def ack(self, source: AsyncSource, messages: Any) -> None:
+    async def ack(self, source: Source, messages: Any) -> None:
         """Acknowledges messages in the transaction.  source: a consumer, or (topic, subscription[, consumer name]).
 
         Raises TransactionConflict if they are acknowledged already, or by another open transaction.
@@ -176,7 +185,7 @@ class AsyncTransaction:
         async with self.operation():
             await self._leases.ack(*where(source), ids_of(messages), txn=self.id)
 
-    async def ack_cumulative(self, source: AsyncSource, message: Any) -> None:
+    async def ack_cumulative(self, source: Source, message: Any) -> None:
         """Acknowledges all messages up to this one in the transaction.  Exclusive subscriptions only.
 
         await txn.ack_cumulative(consumer, messages[-1])
@@ -184,11 +193,32 @@ class AsyncTransaction:
         async with self.operation():
             await self._leases.ack_cumulative(*where(source), id_of(message), txn=self.id)
 
+    async def put(self, topic: str, partition: int, entry: Entry, batching: BatchingOptions) -> AsyncSending:
+        """Sends an encoded record, or lets it wait for the commit."""
+        now_s = monotonic()
+        with self._mutex:
+            self.check_usable()
+            joined = None
+            if self.id is None and not self._is_beginning:
+                self._sender.check_open()
+                joined = self._deferred.put(topic, partition, entry, batching)
+            if joined is not None:
+                self._start_clock(now_s)
+        if joined is not None:
+            await self._sender.take_turns(now_s)
+            return AsyncSending(*joined, self._hurry)
+        async with self.operation():
+            return await self._sender.put(topic, partition, self, entry, batching)
+
+    def waiting_partition(self, topic: str) -> int | None:
+        """The partition whose records wait for the commit, if it is one of the topic."""
+        return self._deferred.partition_of(topic)
+
     @asynccontextmanager
     async def operation(self) -> AsyncIterator[None]:
         """Wraps an operation of the transaction.  Commit and abort wait for it; if it fails, only abort is possible."""
         self.check_usable()
-        await self.begin()
+        await self._begin_for_operation()
         with self._mutex:
             self.check_usable()
             self._operations += 1
@@ -198,9 +228,7 @@ class AsyncTransaction:
             self.fail(error)
             raise
         finally:
-            with self._mutex:
-                self._operations -= 1
-                self._changed.notify_all()
+            self._operation_ended()
 
     def check_usable(self) -> None:
         """Raises InvalidTxnStatus if it has ended, TransactionAbortOnly if one of its operations failed."""
@@ -209,24 +237,30 @@ class AsyncTransaction:
             raise self._abort_only() from self._failure
 
     def fail(self, error: LedgerError) -> None:
-        """Makes the transaction abort-only.  The first error is reported."""
+        """Makes the transaction abort-only.  The first error is reported, also by the records that wait."""
         with self._mutex:
             if self._failure is None:
                 self._failure = error
+                self._deferred.drop(self._abort_only())
 
     async def commit(self) -> None:
         """Flushes, waits for all operations, and commits.  May be repeated after OutcomeUnknown or Unavailable.
 
-        If an operation failed, aborts and raises TransactionAbortOnly.
+        If an operation failed, aborts and raises TransactionAbortOnly.  Records that wait are appended now, so their
+        place in the log is that of the commit.
 
         await txn.commit()
         """
         with self._mutex:
             self._state = after(self.state, TxnEvent.COMMIT, self)
-            while self._operations:
+            while self._operations or self._is_beginning:
                 await self._changed.wait()
-        if self._failure is None:
-            await self._sender.flush(self)
+            self._operations += 1  # a second commit waits
+        try:
+            if self._failure is None:
+                await self._flush()
+        finally:
+            self._operation_ended()
         if self._failure is None:
             await self._end(self._commit_there)
             return
@@ -248,7 +282,8 @@ class AsyncTransaction:
         await self._abort()
 
     async def __aenter__(self) -> AsyncTransaction:
-        await self.begin()
+        if self.id is None:
+            self._start_clock(monotonic())
         return self
 
     async def __aexit__(
@@ -272,10 +307,50 @@ class AsyncTransaction:
         elif state is not TxnState.COMMITTING:
             await self._sender.drop(self)
 
+    def _operation_ended(self) -> None:
+        with self._mutex:
+            self._operations -= 1
+            self._changed.notify_all()
+
+    def _start_clock(self, now_s: float) -> None:
+        """Sets the deadline, if it is not set."""
+        # 0 selects the broker's default, which is the same.
+        self._deadline_s = min(self._deadline_s, now_s + (self._timeout_ms or TIMEOUT_MS) / 1000)
+
+    async def _begin_for_operation(self) -> None:
+        try:
+            await self.begin()
+        except LedgerError as error:
+            if self._deferred:  # a commit would append what waits without this operation
+                self.fail(error)
+            raise
+
+    async def _hurry(self) -> None:
+        """Sends the records that wait.  If that fails, the error is their result."""
+        try:
+            self.check_usable()
+            await self._begin_for_operation()
+        except LedgerError:
+            return
+
+    async def _flush(self) -> None:
+        """Sends what is unsent; what has been deferred is committed by that."""
+        if self.id is not None:
+            await self._sender.flush(self)
+            return
+        try:
+            await self._deferred.append()
+        except Unavailable:
+            raise  # the commit may be repeated
+        except LedgerError as error:
+            self.fail(error)
+
     async def _abort(self) -> None:
+        with self._mutex:
+            self._deferred.drop(TransactionEnded("The transaction was aborted before this record was sent."))
         await self._sender.drop(self)
         with self._mutex:
-            while self._operations:
+            while self._operations or self._is_beginning:
                 await self._changed.wait()
         await self._end(self._abort_there)
 
@@ -302,25 +377,16 @@ class AsyncTransaction:
         except (AlreadyAborted, TransactionTimedOut):
             return  # the broker has aborted it already
 
-    def _abort_only(self) -> TransactionAbortOnly:
+    def _abort_only(self) -> TransactionError:
         assert self._failure is not None
+        if isinstance(self._failure, TransactionsDisabled):  # as would any other transaction
+            return TransactionsDisabled(self._failure.detail)
         return TransactionAbortOnly(
             f"Transaction {self} cannot be committed: one of its operations failed. {self._failure.detail} "
             "Restart from the last committed state.",
             transaction=str(self),
             cause=self._failure.code,
         )
-
-
-def where(source: AsyncSource) -> tuple[str, str, str]:
-    """Returns topic, subscription and consumer name."""
-    if isinstance(source, SubscriptionConsumer):
-        return source.topic, source.subscription, source.name
-    names = arguments.sequence("source", source)
-    if not 2 <= len(names) <= 3:
-        raise InvalidRequest(f"{source!r:.60} is neither a consumer nor (topic, subscription[, consumer name]).")
-    topic, subscription, name = (*names, "default")[:3]
-    return topic, subscription, name
 
 
 def _abort_failed(txn: AsyncTransaction, error: LedgerError) -> str:

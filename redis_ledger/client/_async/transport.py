@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from redis_ledger.client import answers, arguments, retries
+from redis_ledger.client._async.connections import AsyncConnections
 from redis_ledger.client._async.slots import AsyncSlots
 from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import async_sleep
@@ -30,6 +32,7 @@ from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Un
 from redis_ledger.version import VERSION
 
 T = TypeVar("T")
+AsyncContent: TypeAlias = "bytes | Callable[[], AsyncIterator[bytes]] | None"
 
 BATCH = "application/vnd.redis-ledger.batch"
 USER_AGENT = f"redis-ledger-python/{VERSION}"
@@ -79,10 +82,13 @@ class AsyncTransport:
         self._requests, self._polls = AsyncSlots(requests_max), AsyncSlots(polls_max)
         own = answers.headers(headers, USER_AGENT)
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
-        connections_max = requests_max + polls_max  # so the pool itself never makes a request wait
-        limits = httpx.Limits(max_connections=connections_max, max_keepalive_connections=connections_max)
-        trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
-        self._http = httpx.AsyncClient(limits=limits, transport=http, headers=own, trust_env=False, verify=trusted)
+        if http is None:
+            trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
+            if trusted is True:  # one context for all connections, since it takes long to make
+                trusted = httpx.create_ssl_context(trust_env=False)
+            one = httpx.Limits(max_connections=1, max_keepalive_connections=1)
+            http = AsyncConnections(partial(httpx.AsyncHTTPTransport, verify=trusted, limits=one, trust_env=False))
+        self._http = httpx.AsyncClient(transport=http, headers=own, trust_env=False)
 
     async def close(self) -> None:
         self._is_closed = True
@@ -106,6 +112,7 @@ class AsyncTransport:
         wait_ms: int = 0,
         timeout_ms: int | None = None,
         newer: Sequence[str] = (),
+        on_lost: Callable[[], None] | None = None,
     ) -> T:
         """One JSON call.  answer: the type its JSON is read as; None when there is none to read.
 
@@ -113,6 +120,7 @@ class AsyncTransport:
         idempotency_key  makes it repeatable: True for a key of this call, or the key itself
         wait_ms          the longest that the broker waits before it answers
         newer            members of the body that are left out where brokers do not know them, see older.py
+        on_lost          called when an answer was lost, before the call is repeated
         """
         headers = {}
         if body is not None:
@@ -134,6 +142,7 @@ class AsyncTransport:
                     repeatable=repeatable or bool(idempotency_key),
                     wait_ms=wait_ms,
                     timeout_ms=timeout_ms,
+                    on_lost=on_lost,
                 )
                 return answers.decode(method, path, response, answer)
             except InvalidRequest as refused:
@@ -145,16 +154,25 @@ class AsyncTransport:
         self,
         method: str,
         path: str,
-        content: bytes | None = None,
+        content: AsyncContent = None,
         *,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str | int] | None = None,
         repeatable: bool = True,
         wait_ms: int = 0,
         timeout_ms: int | None = None,
+        on_lost: Callable[[], None] | None = None,
+        is_streamed: bool = False,
     ) -> httpx.Response:
-        """The answer, whose status is 2xx.  Raises the exception that the broker's problem names, OutcomeUnknown
-        when the answer of a change was lost and repeating did not help or was not allowed, else Unavailable."""
+        """The answer, whose status is 2xx.
+
+        content      a function returns the pieces of the body, anew for each attempt
+        is_streamed  the body of the answer is not read; the caller closes it
+
+        Raises the exception that the broker's problem names, OutcomeUnknown when the answer of a change was lost and
+        repeating did not help or was not allowed, else Unavailable.  An attempt whose answer was lost may have been
+        carried out, whatever the exception: see on_lost.
+        """
         timeout_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         deadline_s = monotonic() + (timeout_ms + wait_ms) / 1000
         slots = self._polls if wait_ms else self._requests
@@ -176,6 +194,7 @@ class AsyncTransport:
                         headers={**header(shown), **(headers or {})},
                         params=params,
                         answer_s=min(max(deadline_s - monotonic(), 0.001), self._attempt_s + wait_ms / 1000),
+                        is_streamed=is_streamed,
                     )
                 if response.is_success:
                     return response
@@ -193,7 +212,10 @@ class AsyncTransport:
                 if lost:
                     raise OutcomeUnknown(f"The client was closed while {method} {path} was being repeated.") from closed
                 raise
-            lost = lost or (failure is Failure.LOST and method != "GET")
+            if failure is Failure.LOST and method != "GET":
+                lost = True
+                if on_lost is not None:
+                    on_lost()
             pause_s = max(retries.wait_s(attempt, len(self._urls), random.random()), retries.asked_to_wait_s(last))
             untrusted = untrusted + 1 if failure is Failure.UNTRUSTED else 0
             may_repeat = retries.may_repeat(failure, repeatable) and untrusted < len(self._urls)
@@ -209,22 +231,27 @@ class AsyncTransport:
         method: str,
         url: str,
         *,
-        content: bytes | None,
+        content: AsyncContent,
         headers: Mapping[str, str],
         params: Mapping[str, str | int] | None,
         answer_s: float,
+        is_streamed: bool,
     ) -> httpx.Response:
         """One request.  Raises httpx.TransportError, which says how far it came, or a LedgerError."""
         self.check_open()
         try:
-            return await self._http.request(
+            request = self._http.build_request(
                 method,
                 url,
-                content=content,
+                content=content() if callable(content) else content,
                 headers=headers,
                 params=params,
                 timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)),
             )
+            response = await self._http.send(request, stream=is_streamed)
+            if is_streamed and not response.is_success:
+                await response.aread()
+            return response
         except httpx.TransportError:
             raise
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:

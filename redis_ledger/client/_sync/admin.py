@@ -1,4 +1,4 @@
-"""Topics, subscriptions and transactions, as an operator sees them."""
+"""Topics and transactions, as an operator sees them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import msgspec
 
 from redis_ledger.client import arguments
 from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client.inspection_models import PartitionTransaction, PartitionTransactions, TopicDescription
 from redis_ledger.client.models import (
     CommittedAll,
     Isolation,
-    Kind,
     OffsetFound,
-    Subscription,
-    SubscriptionStats,
     Topic,
-    TopicDescription,
     TransactionStatus,
 )
+from redis_ledger.client.transaction_models import HeldTopic, TransactionParticipants
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
 
@@ -28,7 +26,6 @@ PARTITION_COUNT_S = 60.0
 
 # Methods named `list` would hide the type within their classes.
 TopicList: TypeAlias = list[Topic]
-SubscriptionList: TypeAlias = list[Subscription]
 TransactionList: TypeAlias = list[TransactionStatus]
 
 
@@ -36,16 +33,8 @@ class _Topics(msgspec.Struct):
     topics: list[Topic]
 
 
-class _Subscriptions(msgspec.Struct):
-    subscriptions: list[Subscription]
-
-
 class _Transactions(msgspec.Struct):
     transactions: list[TransactionStatus]
-
-
-class _PutBack(msgspec.Struct):
-    put_back: int
 
 
 class _Once(msgspec.Struct):
@@ -77,12 +66,43 @@ class Topics:
         """[topic.name for topic in client.topics.list()]"""
         return (self._transport.call("GET", path("topics"), answer=_Topics)).topics
 
-    def describe(self, name: str) -> TopicDescription:
-        """The topic with the state of each partition.  Raises UnknownTopic.
+    def describe(self, name: str, *, subscriptions: bool = False) -> TopicDescription:
+        """The topic with the state of each partition; subscriptions: also the unacknowledged records of each.
+        Raises UnknownTopic.
 
         (client.topics.describe("orders")).partition_states[0].end_offset
         """
-        return self._transport.call("GET", path("topics", name), answer=TopicDescription)
+        params = {"subscriptions": "true"} if subscriptions else None
+        return self._transport.call("GET", path("topics", name), answer=TopicDescription, params=params)
+
+    def transactions(
+        self,
+        name: str,
+        partition: int,
+        *,
+        limit: int = 100,
+        open_from: int = 0,
+        aborted_from: int = 0,
+        low_watermarks: bool = False,
+    ) -> PartitionTransactions:
+        """The transaction buffer of a partition.  limit: of open and of aborted transactions; open_next and
+        aborted_next of an answer are the open_from and aborted_from of the next page.
+
+        (client.topics.transactions("orders", 0)).held_by
+        """
+        params: dict[str, str | int] = {"limit": limit, "open_from": open_from, "aborted_from": aborted_from}
+        if low_watermarks:
+            params["low_watermarks"] = "true"
+        where = path("topics", name, "partitions", partition, "transactions")
+        return self._transport.call("GET", where, answer=PartitionTransactions, params=params)
+
+    def transaction(self, name: str, partition: int, id: TxnId | str) -> PartitionTransaction:
+        """One transaction in a partition.  Raises TransactionNotFound.
+
+        (client.topics.transaction("orders", 0, "3-3821040230400")).aborted
+        """
+        where = path("topics", name, "partitions", partition, "transactions", transaction_text(id))
+        return self._transport.call("GET", where, answer=PartitionTransaction)
 
     def offset_at(
         self, name: str, partition: int, timestamp_ms: int, isolation: Isolation = "read_committed"
@@ -138,106 +158,6 @@ class Topics:
         self._partitions.pop(name, None)
 
 
-class Subscriptions:
-    """client.subscriptions.create("orders", "billing")"""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def create(
-        self, topic: str, name: str, kind: Kind = "shared", start: Literal["earliest", "latest"] = "earliest"
-    ) -> SubscriptionStats:
-        """Creates it, or finds it when it exists with this kind.  Raises SubscriptionExists when the kind is another.
-
-        client.subscriptions.create("orders", "billing", kind="exclusive", start="latest")
-        """
-        body = {"name": name, "kind": kind, "start": start}
-        return self._transport.call(
-            "POST", path("topics", topic, "subscriptions"), body, answer=SubscriptionStats, idempotency_key=True
-        )
-
-    def list(self, topic: str) -> SubscriptionList:
-        """[(s.name, s.kind) for s in client.subscriptions.list("orders")]"""
-        found = self._transport.call("GET", path("topics", topic, "subscriptions"), answer=_Subscriptions)
-        return found.subscriptions
-
-    def stats(self, topic: str, name: str) -> SubscriptionStats:
-        """(client.subscriptions.stats("orders", "billing")).backlog"""
-        return self._transport.call("GET", path("topics", topic, "subscriptions", name), answer=SubscriptionStats)
-
-    def delete(self, topic: str, name: str) -> None:
-        """client.subscriptions.delete("orders", "billing")"""
-        self._transport.call("DELETE", path("topics", topic, "subscriptions", name), answer=type(None))
-
-    def seek(
-        self,
-        topic: str,
-        name: str,
-        to: Literal["earliest", "latest"] | None = None,
-        *,
-        offsets: Mapping[int, int] | None = None,
-        timestamp_ms: int | None = None,
-    ) -> SubscriptionStats:
-        """Moves the subscription; give one of `to`, `offsets` (by partition) and `timestamp_ms`.
-
-        client.subscriptions.seek("orders", "billing", offsets={0: 1200})
-        """
-        body: dict[str, Any] = {}
-        if to is not None:
-            body["to"] = to
-        if offsets is not None:
-            body["offsets"] = {
-                str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()
-            }
-        if timestamp_ms is not None:
-            body["timestamp_ms"] = timestamp_ms
-        return self._transport.call(
-            "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
-        )
-
-    def set_dead_letters(
-        self, topic: str, name: str, max_deliveries: int, dead_letter_topic: str | None = None
-    ) -> SubscriptionStats:
-        """What was delivered max_deliveries times goes to the dead-letter topic instead of being delivered again; 0,
-        without a topic, removes the rule.
-
-        client.subscriptions.set_dead_letters("orders", "billing", 5, "orders.dead")
-        """
-        body: dict[str, Any] = {"max_deliveries": max_deliveries}
-        if dead_letter_topic is not None:
-            body["topic"] = dead_letter_topic
-        return self._transport.call(
-            "POST", path("topics", topic, "subscriptions", name, call=":deadLetters"), body, answer=SubscriptionStats
-        )
-
-    def put_back(self, topic: str, name: str, limit: int = 100) -> int:
-        """Of the next `limit` messages of a dead-letter topic's subscription, how many went back to the topics they
-        came from.
-
-        client.subscriptions.put_back("orders.dead", "inspection")
-        """
-        where = path("topics", topic, "subscriptions", name, call=":putBack")
-        found = self._transport.call("POST", where, {"limit": limit}, answer=_PutBack, idempotency_key=True)
-        return found.put_back
-
-    def note_offsets(
-        self, topic: str, name: str, offsets: Mapping[int, int], txn: TxnId | str | None = None
-    ) -> SubscriptionStats:
-        """How far a reader has come that keeps offsets of its own: by partition, what it reads next.  It shows as a
-        subscription of the kind "kafka".  txn: they count when it commits.
-
-        client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-3821040230400")
-        """
-        body: dict[str, Any] = {
-            "offsets": {str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()}
-        }
-        if txn is not None:
-            body["transaction"] = _text(txn)
-        return self._transport.call(
-            "POST", path("topics", topic, "subscriptions", name, call=":noteOffsets"), body, answer=SubscriptionStats
-        )
-
-
 class Transactions:
     """client.transactions.list(status="open", min_age_ms=60_000)"""
 
@@ -245,9 +165,16 @@ class Transactions:
         self._transport = transport
 
     def list(
-        self, status: str | None = None, min_age_ms: int = 0, limit: int = 100, owner: str = ""
+        self,
+        status: str | None = None,
+        min_age_ms: int = 0,
+        limit: int = 100,
+        owner: str = "",
+        *,
+        min_timeout_ms: int = 0,
+        coordinator: int | None = None,
     ) -> TransactionList:
-        """Oldest first.  owner: how it begins.
+        """Oldest first.  owner: how it begins.  min_timeout_ms: only those with at least this timeout.
 
         [t.id for t in client.transactions.list(status="open")]
         """
@@ -256,12 +183,35 @@ class Transactions:
             params["status"] = status
         if owner:
             params["owner"] = owner
+        if min_timeout_ms:
+            params["min_timeout_ms"] = min_timeout_ms
+        if coordinator is not None:
+            params["coordinator"] = coordinator
         found = self._transport.call("GET", path("transactions"), answer=_Transactions, params=params)
         return found.transactions
 
     def get(self, id: TxnId | str) -> TransactionStatus:
         """(client.transactions.get("3-3821040230400")).status"""
-        return self._transport.call("GET", path("transactions", _text(id)), answer=TransactionStatus)
+        return self._transport.call("GET", path("transactions", transaction_text(id)), answer=TransactionStatus)
+
+    def participants(self, id: TxnId | str, first: int = 0, limit: int = 100) -> TransactionParticipants:
+        """What it did: its records on each partition, its acknowledgements on each subscription; read from the logs.
+
+        sum(p.records for p in (client.transactions.participants("3-3821040230400")).partitions)
+        """
+        return self._transport.call(
+            "GET",
+            path("transactions", transaction_text(id), "participants"),
+            answer=TransactionParticipants,
+            params={"first": first, "limit": limit},
+        )
+
+    def why(self, topic: str) -> HeldTopic:
+        """Why readers of committed records of a topic do not advance: the transactions that hold them up.
+
+        [p.transaction.id for p in (client.transactions.why("orders")).partitions]
+        """
+        return self._transport.call("GET", path("topics", topic, "why"), answer=HeldTopic)
 
     def begin(self, timeout_ms: int | None = None, *, owner: str = "", together: str = "") -> TransactionStatus:
         """An open transaction; `client.transaction()` is the comfortable way.  owner: who begins it, only shown.
@@ -295,7 +245,10 @@ class Transactions:
 
         client.transactions.commit_all(["3-3821040230400", "3-3821040230401"], once=("nightly", 42))
         """
-        body: dict[str, Any] = {"transactions": [_text(id) for id in arguments.sequence("ids", ids)], "wait": wait}
+        body: dict[str, Any] = {
+            "transactions": [transaction_text(id) for id in arguments.sequence("ids", ids)],
+            "wait": wait,
+        }
         if once is not None:
             [(together, number)] = arguments.pairs("once", [once])
             body["once"] = {"name": together, "number": number}
@@ -310,10 +263,12 @@ class Transactions:
         return found.number
 
     def _end(self, id: TxnId | str, call: str, body: dict[str, str]) -> TransactionStatus:
-        return self._transport.call("POST", path("transactions", _text(id), call=call), body, answer=TransactionStatus)
+        return self._transport.call(
+            "POST", path("transactions", transaction_text(id), call=call), body, answer=TransactionStatus
+        )
 
 
-def _text(id: TxnId | str) -> str:
+def transaction_text(id: TxnId | str) -> str:
     """The id as the broker writes it.  Raises InvalidRequest, or TransactionNotFound for a text that cannot be one."""
     if not isinstance(id, TxnId):
         arguments.check(id=id)

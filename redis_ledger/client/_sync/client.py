@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeAlias
 
 import httpx
 
 from redis_ledger.client import arguments
-from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
+from redis_ledger.client._sync.admin import Topics, Transactions
+from redis_ledger.client._sync.batched_writes import BatchedWrites
 from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.consumer import Consumer
+from redis_ledger.client._sync.coordinators import Coordinators
+from redis_ledger.client._sync.deferred import Deferral, DeferredRecords
+from redis_ledger.client._sync.large import LargeMessages, LargeValue
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.offload import Offload
 from redis_ledger.client._sync.producer import Producer
@@ -18,12 +23,14 @@ from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled
 from redis_ledger.client._sync.security import Acls, Audit, Tokens
 from redis_ledger.client._sync.sender import Sender
-from redis_ledger.client._sync.transaction import TIMEOUT_MS, Source, Transaction, where
+from redis_ledger.client._sync.subscriptions import Subscriptions
+from redis_ledger.client._sync.transaction import TIMEOUT_MS, Transaction
 from redis_ledger.client._sync.transport import POLLS_MAX, REQUESTS_MAX, Transport, path
 from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
+from redis_ledger.client.sources import Source, where
 from redis_ledger.client.values import ids_of
 from redis_ledger.errors import InvalidRequest, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
@@ -93,13 +100,17 @@ class Client:
         self.topics = Topics(self._transport)
         self.subscriptions = Subscriptions(self._transport)
         self.transactions = Transactions(self._transport)
+        self.batched_writes = BatchedWrites(self._transport)
+        self.coordinators = Coordinators(self._transport)
         self.scheduled = Scheduled(self._transport)
         self.offload = Offload(self._transport)
         self.acls = Acls(self._transport)
         self.tokens = Tokens(self._transport)
         self.audit = Audit(self._transport)
         self._leases = Leases(self._transport)
+        self._large = LargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
+        self._deferral = Deferral(self._txn_sender, BUFFER_BYTES)
         self._txn_producers: dict[str, Producer] = {}
         self._open: list[Producer | Consumer] = []
 
@@ -152,7 +163,7 @@ class Client:
         arguments.choice("compression", compression, COMPRESSIONS)
         batching = BatchingOptions(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
         sender = self._sender(max_in_flight, buffer_bytes)
-        producer = Producer(topic, self.topics, sender, self._txn_sender, batching)
+        producer = Producer(topic, self.topics, sender, self._large, batching)
         self._open.append(producer)
         return producer
 
@@ -195,13 +206,17 @@ class Client:
         return consumer
 
     def transaction(self, *, timeout_ms: int = TIMEOUT_MS) -> Transaction:
-        """A transaction, begun by `with` or by its first operation.  timeout_ms: the broker aborts it when it is
-        open for longer.
+        """A transaction.  timeout_ms: it is aborted when it is open for longer, counted from `with` or from its
+        first operation.
+
+        While it has only sent records that fit one batch of one partition, they wait in this client, and the commit
+        appends them in one request; see `txn.begin`.
 
         with client.transaction(timeout_ms=10_000) as txn:
             txn.send("invoices", {"total": 12})
         """
-        return Transaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, timeout_ms)
+        arguments.check_kind("timeout_ms", timeout_ms, arguments.COUNT)
+        return self._transaction(timeout_ms, None)
 
     def resume_transaction(self, id: TxnId | str) -> Transaction:
         """A transaction that another process began, by its id.
@@ -210,8 +225,7 @@ class Client:
         """
         if not isinstance(id, TxnId):
             arguments.check(id=id)
-        known = id if isinstance(id, TxnId) else TxnId.parse(id)
-        return Transaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, id=known)
+        return self._transaction(TIMEOUT_MS, id if isinstance(id, TxnId) else TxnId.parse(id))
 
     def execute(
         self,
@@ -280,9 +294,24 @@ class Client:
         wanted = None if partition is None else [partition]
         return read(self._transport, self.topics, Reading(topic, offset, isolation, max_bytes), wanted, wait_ms)
 
+    def open_large(self, message: Message) -> AbstractContextManager[LargeValue]:
+        """Opens the value of a large message, whose `large_size` is its bytes; that of a dead letter too.
+
+        with client.open_large(message) as value:
+            for piece in value:
+                file.write(piece)
+        """
+        return self._large.open(message)
+
     def _sender(self, in_flight_max: int, buffer_bytes: int) -> Sender:
         return Sender(
             self._transport, in_flight_max=in_flight_max, buffer_bytes=buffer_bytes, on_failure=self._note_failure
+        )
+
+    def _transaction(self, timeout_ms: int, id: TxnId | None) -> Transaction:
+        deferred = DeferredRecords(self._deferral)
+        return Transaction(
+            self.transactions, self._leases, self._txn_sender, self._txn_producer, deferred, timeout_ms, id
         )
 
     def _txn_producer(self, topic: str) -> Producer:
@@ -291,7 +320,7 @@ class Client:
         producer = self._txn_producers.get(topic)
         if producer is None:
             batching = BatchingOptions(0.005, 1 << 20)
-            producer = Producer(topic, self.topics, self._txn_sender, self._txn_sender, batching)
+            producer = Producer(topic, self.topics, self._txn_sender, self._large, batching)
             self._txn_producers[topic] = producer
         return producer
 

@@ -19,8 +19,8 @@ from time import monotonic
 from typing import Any, Literal
 
 from redis_ledger.client import arguments
-from redis_ledger.client._sync.admin import Subscriptions
 from redis_ledger.client._sync.leases import Leases
+from redis_ledger.client._sync.subscriptions import Subscriptions
 from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client.concurrency import Condition, Mutex, Worker
 from redis_ledger.client.models import Kind, Message

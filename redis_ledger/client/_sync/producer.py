@@ -12,11 +12,12 @@ from typing import Any
 from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Topics
 from redis_ledger.client._sync.closing import close_after
+from redis_ledger.client._sync.large import LargeMessages, Upload
 from redis_ledger.client._sync.sender import Sender, Sending
 from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.deliveries import Moment, Span, delivery_of
-from redis_ledger.client.models import Headers
+from redis_ledger.client.models import Headers, RecordPosition
 from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.records.partitioner import partition_for
@@ -31,12 +32,17 @@ class Producer:
     """
 
     def __init__(
-        self, topic: str, topics: Topics, sender: Sender, txn_sender: Sender, batching: BatchingOptions
+        self,
+        topic: str,
+        topics: Topics,
+        sender: Sender,
+        large: LargeMessages,
+        batching: BatchingOptions,
     ) -> None:
         self.topic = topic
+        self._large = large
         self._topics = topics
         self._sender = sender
-        self._txn_sender = txn_sender
         self._habits = batching
         # Sticky partition of records without a key, and the bytes sent to it so far.
         self._keyless_partition = random.getrandbits(16)
@@ -96,19 +102,51 @@ class Producer:
         if is_json and len(dict(entry.headers)) != len(entry.headers):
             raise InvalidRequest("A record with deliver_at, deliver_after or idempotency_key cannot repeat a header.")
         if partition is None:
-            partition = self._partition_of(entry, self._topics.partition_count(self.topic))
+            count = self._topics.partition_count(self.topic)
+            partition = self._partition_of(entry, count, None if txn is None else txn.waiting_partition(self.topic))
         if txn is None:
             return self._sender.put(self.topic, partition, None, entry, self._habits)
-        with txn.operation():
-            return self._txn_sender.put(self.topic, partition, txn, entry, self._habits)
+        return txn.put(self.topic, partition, entry, self._habits)
 
-    def _partition_of(self, entry: Entry, partitions: int) -> int:
+    def send_large(
+        self,
+        value: Any,
+        *,
+        size: int | None = None,
+        key: str | bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        txn: Transaction | None = None,
+    ) -> RecordPosition:
+        """Sends a large message and waits until it is stored.  It is visible as a whole, with `txn` when that commits.
+
+        value  bytes, a binary file, or an iterator of bytes, which is sent while it is read
+        size   bytes of the value; required for an iterator and for a file that cannot seek
+
+        with open("film.mp4", "rb") as film:
+            producer.send_large(film, key="film-7")
+        """
+        if txn is None:
+            self._sender.check_open()
+        else:
+            txn.check_usable()
+        arguments.check(partition=partition, timestamp_ms=timestamp_ms, size=size)
+        upload = Upload(value, size)
+        about = (key_bytes(key), header_pairs(headers), partition, timestamp_ms)
+        if txn is None:
+            return self._large.write(self.topic, upload, *about, None)
+        with txn.operation():
+            return self._large.write(self.topic, upload, *about, txn.id)
+
+    def _partition_of(self, entry: Entry, partitions: int, waiting: int | None) -> int:
+        """waiting: the partition of this topic whose records wait for the commit of the transaction."""
         if entry.key is not None:
             return partition_for(entry.key, partitions)
         self._keyless_bytes += entry.size
         if self._keyless_bytes > self._habits.batch_bytes // 4:
             self._keyless_partition, self._keyless_bytes = self._keyless_partition + 1, 0
-        return self._keyless_partition % partitions
+        return self._keyless_partition % partitions if waiting is None else waiting
 
     def flush(self) -> None:
         """Waits until all records sent outside of transactions are acknowledged.

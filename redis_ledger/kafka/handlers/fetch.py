@@ -35,6 +35,7 @@ from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.leader_epochs import UNDEFINED, end_of_epoch, epoch_at
 from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.ledger.read import Read
+from redis_ledger.records.batch import empty
 from redis_ledger.records.control import marker
 from redis_ledger.telemetry import tracing
 
@@ -221,6 +222,9 @@ def _partition_data(
             commit = bool(entry.flags & logs.COMMIT)
             at = (entry.base_offset, epoch, entry.producer_id, entry.epoch)
             chunks.append(marker(*at, commit, 0, entry.appended_ms))
+        elif isinstance(entry, logs.ReclaimedEntry):
+            stamp = (entry.records, entry.producer_id, entry.epoch, entry.sequence)
+            chunks.append(empty(entry.base_offset, epoch, *stamp))
         elif room <= 0:
             break  # earlier partitions have filled the response
         else:

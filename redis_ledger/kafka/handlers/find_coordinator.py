@@ -4,7 +4,8 @@
 5   TRANSACTION_ABORTABLE exists (KIP-890)     6   key type 2, share groups, not supported: INVALID_REQUEST
 The coordinator of a group is its live owner, else the broker that its name hashes to; a request for a group creates the
 internal topic that Kafka's tools expect.  Any broker can coordinate any transaction; an id hashes to one broker, so
-that its requests share one cache.  COORDINATOR_NOT_AVAILABLE: no live broker has a Kafka listener, or Redis is
+that its requests share one cache.  While transactions are disabled, the response for a transactional id has the error
+and its reason, which clients show.  COORDINATOR_NOT_AVAILABLE: no live broker has a Kafka listener, or Redis is
 unavailable.
 """
 
@@ -33,6 +34,8 @@ async def handle(request: FindCoordinatorRequest, call: RequestContext) -> FindC
         try:
             if request.key_type in KINDS:
                 call.check(Op.DESCRIBE, KINDS[request.key_type], key)
+            if request.key_type == TRANSACTION:
+                call.broker.transactions.check_enabled()
             if request.key_type == GROUP:
                 await call.broker.catalog.ensure_internal()
             node = await find(members, request.key_type, key, call.peer.listener)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from redis_ledger.client import Client
-from redis_ledger.client.models import TopicDescription
+from redis_ledger.client.inspection_models import TopicDescription
 from redis_ledger.errors import InvalidRequest, LedgerError
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark import partition_metadata, plan

@@ -25,7 +25,9 @@ def pages(txn: TxnId) -> list[str]:
     """Every page, with what it takes."""
     taken = {
         "topic": "?name=orders&show=all", "transaction": f"?id={txn}", "scheduled": "?topic=orders",
-        "subscription": "?topic=orders&name=billing/eu", "group": "?name=unknown",
+        "subscription": "?topic=orders&name=billing/eu", "group": "?name=unknown", "why": "?name=orders",
+        "coordinator": f"?number={txn.coordinator}",
+        "buffer": "?topic=orders", "pending": "?topic=orders&name=billing/eu&record=0:0&partition=0",
     }  # fmt: skip
     return [path + taken.get(path, "") for path in PAGES]
 
@@ -62,18 +64,54 @@ async def test_pages_are_counted_among_the_requests(browser):
 async def test_overview_shows_blocked_consumers_with_links(broker, browser):
     txn = await fill(broker)
     data = (await browser.get("/transaction.json?id=" + str(txn))).json()
-    assert data["txn_partitions"] == [
-        {
-            "topic": "orders", "partition": 0, "first_offset": 1, "held": 1, "is_holding": True,
-            "consumers": ["billing/eu"],
-        }
-    ]  # fmt: skip
+    (written,) = data["txn_partitions"]
+    assert written.pop("bytes") > 0
+    assert written == {
+        "topic": "orders", "partition": 0, "first_offset": 1, "last_offset": 1, "records": 1, "batches": 1,
+        "marker": "", "is_cut": False, "held": 1, "is_holding": True, "consumers": ["billing/eu"],
+    }  # fmt: skip
     assert "billing/eu" in data["sentence"]
     messages = await broker.subscriptions.receive("orders", "billing/eu", "c")
     await broker.subscriptions.ack("orders", "billing/eu", "c", [each.id for each in messages])
     waits = (await browser.get("/subscription.json?topic=orders&name=billing/eu")).json()["diagnosis"]
     assert waits["transaction"] == str(txn)
     assert "1 record not readable" in waits["sentence"]
+
+
+async def test_coordinators_are_listed_with_their_logs(broker, browser):
+    txn = await fill(broker)
+    listed = (await browser.get("/coordinators.json")).json()["coordinators"]
+    assert [each["stats"]["number"] for each in listed] == list(range(len(broker.coordinators)))
+    assert [each["stats"]["live"] for each in listed].count(1) == 1
+    shown = (await browser.get(f"/coordinator.json?number={txn.coordinator}")).json()
+    assert [(each["kind"], each["transaction"], each["is_live"]) for each in shown["records"]] == [
+        ("new", str(txn), True), ("add partition", str(txn), True),
+    ]  # fmt: skip
+    assert shown["following"] is None
+    assert (await browser.get("/coordinator?number=999")).status_code == 404
+
+
+async def test_held_records_show_their_transaction_and_what_to_do(broker, browser):
+    txn = await fill(broker)
+    (held,) = (await browser.get("/why.json?name=orders")).json()["held"]
+    assert (held["transaction"], held["owner"], held["held_records"]) == (str(txn), "importer", 1)
+    assert f"txns abort {txn}" in held["advice"]
+    await broker.transactions.abort(txn)
+    assert "No transaction holds up" in (await browser.get("/why?name=orders")).text
+
+
+async def test_a_transactions_page_shows_its_pending_acknowledgements(broker, browser):
+    txn = await fill(broker)
+    messages = await broker.subscriptions.receive("orders", "billing/eu", "c")
+    await broker.subscriptions.ack("orders", "billing/eu", "c", [each.id for each in messages], transaction=txn)
+    shown = (await browser.get(f"/transaction.json?id={txn}")).json()
+    assert shown["acknowledged"] == [
+        {
+            "topic": "orders", "partition": 0, "subscription": "billing/eu", "pending": 1, "ranges": ["0"],
+            "group_offset": None, "is_cut": False,
+        }
+    ]  # fmt: skip
+    assert "billing/eu" in (await browser.get(f"/transaction?id={txn}")).text
 
 
 async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_lately(broker, browser):
@@ -133,6 +171,11 @@ async def test_records_are_labelled_by_what_became_of_them(broker, browser):
     }  # fmt: skip
     seen = (await browser.get("/topic.json?name=orders")).json()["rows"]
     assert [row["value"] for row in seen if row["value"] == "never"] == []
+    # And markers, on request
+    log = (await browser.get("/topic.json?name=orders&show=markers")).json()["rows"]
+    ends = {row["transaction"]: (row["value"], row["state"]) for row in log if row["value"].startswith("[marker")}
+    assert ends == {str(txn): ("[marker: commit]", "committed"), str(aborted): ("[marker: abort]", "aborted")}
+    assert [row for row in log if not row["value"].startswith("[marker")] == rows
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,15 @@ from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.models import Executed
 from redis_ledger.errors import (
-    AlreadyAborted,
     AlreadyDelivered,
     ConsumerBusy,
-    TransactionAbortOnly,
-    TransactionTimedOut,
 )
+from tests.sim.clients import deferred
 from tests.sim.clients.context import DENSE, INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.deferred import ABORTED, TXN_TIMEOUT_MS
 
-ABORTED = (AlreadyAborted, TransactionTimedOut, TransactionAbortOnly)
 ACK_TIMEOUT_MS = 4_000
 LANES = 6  # transactions that one dense client has under way
-TXN_TIMEOUT_MS = 6_000
 
 
 def connect(context: Context) -> AsyncClient:
@@ -52,11 +49,14 @@ async def produce(context: Context) -> None:
 
 
 async def transact(context: Context) -> None:
-    """Commits, aborts, and abandons transactions of one to three sends."""
+    """Commits, aborts, and abandons transactions of one to three sends; every third waits for its commit."""
     values = Values(context.name, context.chance)
     async with connect(context) as client:
         async for number in context.rounds():
             name = f"{context.name}#{number}"
+            if number % 3 == 2:
+                await deferred.transact(context, client, name, context.topic(TXN), values.some(4))
+                continue
             txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
             verdict = context.chance.choices(("commit", "abort", "abandon"), (8, 2, 1))[0]
             all_sent = True
@@ -315,10 +315,14 @@ async def _dense(context: Context, client: AsyncClient, lane: int) -> None:
     values = Values(f"{context.name}.{lane}", context.chance)
     async for number in context.rounds(0.0):
         name, some = f"{values.writer}#{number}", values.some(3)
-        if context.chance.random() < 0.1:
+        kind = context.chance.random()
+        if kind < 0.1:
             txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
             is_sent = await _send(context, txn, name, context.topic(DENSE), some, writer=name)
             await _end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
+            continue
+        if kind < 0.3:
+            await deferred.transact(context, client, name, context.topic(DENSE), some)
             continue
         # Each transaction is a writer: one whose answer was lost may take effect after the next one.
         call = {"topic": context.topic(DENSE), "records": some, "writer": name, "mode": "idempotent", "txn": name}

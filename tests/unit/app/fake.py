@@ -108,6 +108,7 @@ class FakeBroker:
         self.client_memory = ClientMemory(1 << 30)
         ended = Transaction(TxnId(3, 17), "committed", 1, 1, 2)
         self.transactions = SimpleNamespace(
+            check_enabled=lambda: None,
             begin=self._answering("begin", Transaction(TxnId(3, 17), "open", 60_000, 1, 60_001)),
             commit=self._answering("commit", ended),
             get=self._answering("get", ended),

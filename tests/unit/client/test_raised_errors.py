@@ -12,6 +12,7 @@ import pytest
 
 from redis_ledger import Client, LedgerError, Message, Record, ScheduledId, errors
 from redis_ledger.client import Acl
+from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.models import ScheduledRecord
 from tests.support.stub_broker import StubBroker
 
@@ -24,6 +25,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "resume_transaction": {"id": "1-0"},
         "execute": {"acks": [(("t", "s"), ["0:1"])], "records": {"t": [Record("v", key="k")]}, "idempotency_key": "k"},
         "read": {"topic": "t", "partition": 0},
+        "open_large": {"message": Message("t", 0, 1, b"k", b"", {}, 0)},
         "close": {},
     },
     "topics": {
@@ -35,6 +37,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "delete": {"name": "t"},
         "partition_count": {"name": "t"},
         "forget_partition_count": {"name": "t"},
+        "transactions": {"name": "t", "partition": 0},
+        "transaction": {"name": "t", "partition": 0, "id": "1-0"},
     },
     "subscriptions": {
         "create": {"topic": "t", "name": "s"},
@@ -45,6 +49,9 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "set_dead_letters": {"topic": "t", "name": "s", "max_deliveries": 3, "dead_letter_topic": "d"},
         "put_back": {"topic": "t", "name": "s"},
         "note_offsets": {"topic": "t", "name": "s", "offsets": {0: 1}, "txn": "1-0"},
+        "pending": {"topic": "t", "name": "s", "transaction": "1-0"},
+        "record_state": {"topic": "t", "name": "s", "id": "0:1"},
+        "analyze_backlog": {"topic": "t", "name": "s", "partition": 0},
     },
     "transactions": {
         "list": {},
@@ -54,6 +61,14 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "abort": {"id": "1-0"},
         "commit_all": {"ids": ["1-0"], "once": ("n", 1)},
         "once": {"name": "n"},
+        "participants": {"id": "1-0"},
+        "why": {"topic": "t"},
+    },
+    "coordinators": {
+        "list": {},
+        "get": {"number": 1},
+        "log": {"number": 1, "transaction": "1-0"},
+        "raise_count": {"count": 32},
     },
     "scheduled": {
         "schedule": {"topic": "t", "value": "v", "key": "k", "headers": {"h": "v"}, "deliver_at": 5},
@@ -84,6 +99,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
     "audit": {"list": {}},
     "producer": {
         "send": {"value": "v", "key": "k", "headers": {"h": "v"}, "partition": 0, "timestamp_ms": 1},
+        "send_large": {"value": b"v", "key": "k", "headers": {"h": "v"}, "partition": 0, "timestamp_ms": 1},
         "flush": {},
         "close": {},
     },
@@ -101,6 +117,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "send": {"topic": "t", "value": "v", "key": "k"},
         "ack": {"source": ("t", "s"), "messages": "0:1"},
         "ack_cumulative": {"source": ("t", "s"), "message": "0:1"},
+        "put": {"topic": "t", "partition": 0, "entry": Entry(None, b"v", (), 1), "batching": BatchingOptions(0, 100)},
+        "waiting_partition": {"topic": "t"},
         "operation": {},
         "check_usable": {},
         "fail": {"error": errors.Draining()},
@@ -110,7 +128,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
 }
 NAMES = [(owner, method) for owner, methods in METHODS.items() for method in methods]
 # What other modules of the SDK call; callers have no use for it.
-INTERNAL = {"fail", "operation", "check_usable", "forget_partition_count"}
+INTERNAL = {"fail", "operation", "check_usable", "put", "waiting_partition", "forget_partition_count"}
 WRONG = [object(), 7, -1, 1.5, "", "x", b"\xff", "\ud800", [object()], {"a": object()}, (1, 2, 3), None, float("nan")]
 
 

@@ -40,7 +40,7 @@ async def test_an_exception_aborts_and_continues(stub, client):
 
     async def fails() -> None:
         async with txn:
-            await (await txn.send("invoices", "x")).result()
+            await (await txn.send("invoices", "x")).result()  # which begins it
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -54,6 +54,8 @@ async def test_batches_carry_one_transaction_each(stub, client):
     """CL-06: interleaved sends of two transactions and of none."""
     producer = client.producer("invoices")
     async with client.transaction() as t1, client.transaction() as t2:
+        await t1.begin()
+        await t2.begin()
         for n in range(30):
             for name, txn in (("t1", t1), ("t2", t2), ("none", None)):
                 await producer.send(f"{name} {n}", txn=txn)
@@ -68,6 +70,7 @@ async def test_a_failed_send_turns_commit_into_abort(stub, client):
     """CL-08"""
     stub.fail("POST", "/records", errors.RequestTooLarge("Too large."))
     txn = client.transaction()
+    await txn.begin()
     await txn.send("invoices", "big")
     with pytest.raises(errors.TransactionAbortOnly, match="Too large") as failed:
         await txn.commit()
@@ -80,6 +83,7 @@ async def test_abort_drops_what_is_buffered_and_does_not_wait_for_its_linger(stu
     """CL-09: an hour of linger."""
     producer = client.producer("invoices", linger_ms=3_600_000)
     txn = client.transaction()
+    await txn.begin()
     sending = await producer.send("never", txn=txn)
     began_s = time.monotonic()
     await txn.abort()
@@ -158,6 +162,7 @@ async def test_a_commit_that_the_broker_refuses_is_an_error_for_good(stub, clien
 async def test_a_commit_without_an_answer_may_be_called_again(stub):
     async with AsyncClient("http://b", http=stub, timeout_ms=30) as client:
         txn = client.transaction()
+        await txn.begin()
         await txn.send("invoices", "x")
         for _ in range(50):
             stub.fail("POST", ":commit", lost)
@@ -182,8 +187,10 @@ async def test_the_exception_of_the_body_is_raised_even_when_aborting_fails_too(
     async with AsyncClient("http://b", http=stub, timeout_ms=30) as client:
         for _ in range(50):
             stub.fail("POST", ":abort", errors.Draining())
+        txn = client.transaction()
+        await txn.begin()
         with pytest.raises(ZeroDivisionError) as raised:
-            async with client.transaction():
+            async with txn:
                 raise ZeroDivisionError
     assert "aborts it at its deadline" in raised.value.__notes__[0]
 
@@ -199,7 +206,7 @@ async def test_another_client_commits_by_id(stub, client):
 
 async def test_first_operations_at_once_begin_one_transaction(stub, client):
     txn = client.transaction()
-    await asyncio.gather(*(txn.send("invoices", n) for n in range(20)))
+    await asyncio.gather(*(txn.send("invoices", n, partition=n % 2) for n in range(20)))
     await txn.commit()
     assert len(stub.txns) == 1
     assert len(visible(stub)) == 20

@@ -10,12 +10,14 @@ from redis_ledger.ledger.entries import (
     TRANSACTIONAL,
     Aborted,
     LogEntry,
+    ReclaimedEntry,
     covers,
     is_aborted,
     parse_aborted,
     parse_log,
     runs,
     that_fit,
+    without_reclaimed,
 )
 
 
@@ -140,3 +142,25 @@ def test_the_aborted_set_reads_with_large_numbers():
 )
 def test_a_part_of_the_aborted_set_is_enough_when_later_ones_began_behind_the_range(known, end, limit, verdict):
     assert covers(known, end, limit) is verdict
+
+
+@pytest.mark.parametrize(("below", "reclaimed"), [(0, []), (3, []), (4, [2]), (6, [2, 4]), (7, [2, 4]), (100, [2, 4])])
+def test_aborted_batches_below_the_reclaimed_offset_have_no_payload(below, reclaimed):
+    # Given a committed transaction of producer 7, an aborted one, its marker, and a committed one again
+    log = [
+        entry(0, 2, pid=7, flags=TRANSACTIONAL),
+        entry(2, 2, pid=7, flags=TRANSACTIONAL),
+        entry(4, 2, pid=7, flags=TRANSACTIONAL),
+        entry(6, pid=7, flags=TRANSACTIONAL | MARKER, size=0),
+        entry(7, pid=7, flags=TRANSACTIONAL),
+        entry(8, pid=8, flags=TRANSACTIONAL),
+        entry(9, pid=7),
+    ]
+    # When the aborted one is from 2 to 6
+    found = without_reclaimed(log, [Aborted(7, 2, 6, 7)], below)
+    # Then its batches are the only ones, up to there
+    assert [e.base_offset for e in found if isinstance(e, ReclaimedEntry)] == reclaimed
+    assert [e.base_offset for e in found if not e.has_payload] == sorted([*reclaimed, 6])
+    assert [(e.base_offset, e.last_offset) for e in found] == [(e.base_offset, e.last_offset) for e in log]
+    assert {e.size for e in found if isinstance(e, ReclaimedEntry)} <= {0}
+    assert sum(last - first + 1 for _, first, last in runs(found)) <= len(log) - 1 - len(reclaimed)

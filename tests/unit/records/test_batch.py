@@ -9,7 +9,7 @@ from aiokafka.record.default_records import _DefaultRecordBatchPy
 from crc32c import crc32c
 
 from redis_ledger.errors import BadChecksum, CorruptBatch, LedgerError, RequestTooLarge, UnsupportedCompression
-from redis_ledger.records.batch import HEADER_BYTES, check, claim, place, read_header, split
+from redis_ledger.records.batch import HEADER_BYTES, check, claim, empty, place, read_header, split
 from redis_ledger.records.build import encode
 
 TIME_MS = 1_700_000_000_000
@@ -148,3 +148,16 @@ def test_an_independent_reader_agrees_with_our_checksums() -> None:
     claimed = claim(place(BATCH, 5, 5), 99, 0, 0, transactional=False)
     assert _DefaultRecordBatchPy(claimed).validate_crc()
     assert len(claimed) > HEADER_BYTES
+
+
+def test_an_empty_batch_has_the_offsets_of_the_records_that_are_gone() -> None:
+    batch = empty(100, 4, 3, 7, 2, 11)
+    header = read_header(batch)
+    assert len(batch) == header.size == HEADER_BYTES
+    assert (header.base_offset, header.last_offset, header.count) == (100, 102, 0)
+    assert (header.leader_epoch, header.producer_id, header.producer_epoch, header.base_sequence) == (4, 7, 2, 11)
+    assert (header.is_transactional, header.is_control) == (True, False)
+    # aiokafka accepts it, and goes on behind it
+    theirs = _DefaultRecordBatchPy(batch)
+    assert theirs.validate_crc()
+    assert (list(theirs), theirs.next_offset) == ([], 103)

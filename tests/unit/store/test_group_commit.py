@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.group_commit import GroupCommit, Turnstile
+from redis_ledger.store.group_commit import GroupCommit, Turnstile, trigger_of
 
 
 class Other:
@@ -219,6 +219,55 @@ async def test_a_settle_that_raises_does_not_stop_the_rest():
     await other.answer()
     await other.answer()
     assert (other.settled, len(raised)) == ([["a"], ["b"]], 2)
+
+
+# -- triggers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("items", "size", "following", "is_late", "trigger"),
+    [
+        (1, 10, None, False, "idle"),
+        (3, 30, None, False, "idle"),
+        (1, 10, None, True, "delay"),
+        (4, 40, None, True, "records"),
+        (4, 40, 10, False, "records"),
+        (4, 40, 101, False, "records"),
+        (3, 95, 10, False, "bytes"),
+        (3, 95, 10, True, "bytes"),
+        (3, 30, 101, False, "large"),
+        (1, 101, None, False, "alone"),
+        (1, 101, 10, True, "alone"),
+        (1, 100, 10, False, "alone"),
+        (2, 20, 100, False, "large"),
+        (1, 99, 10, False, "bytes"),
+    ],
+)
+def test_a_call_has_one_trigger(items, size, following, is_late, trigger):
+    """BW-02"""
+    assert trigger_of(items, size, following, items_max=4, bytes_max=100, is_late=is_late) == trigger
+
+
+async def test_every_call_is_reported_with_its_items_size_and_trigger():
+    flushed: list[tuple[str, int, str]] = []
+    other = Other(
+        items_max=3, bytes_max=100, lazy_ms=1, on_flush=lambda *flush: flushed.append(("".join(flush[0]), *flush[1:]))
+    )
+    other.add("abcd", 10)
+    other.add("e", 90)
+    other.add("f", 200)
+    await turn()
+    while not other.group.is_idle:
+        await other.answer()
+    other.add("g", 5, lazy=True)
+    while len(other.sent) < 4:
+        await asyncio.sleep(0)
+    await other.answer()
+    other.add("h", 5)
+    await turn()
+    assert flushed == [
+        ("abc", 30, "records"), ("de", 100, "large"), ("f", 200, "alone"), ("g", 5, "delay"), ("h", 5, "idle"),
+    ]  # fmt: skip
 
 
 # -- the turnstile -----------------------------------------------------------------------------------------------------

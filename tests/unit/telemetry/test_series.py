@@ -76,13 +76,13 @@ PLACE = PartitionOffsets("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=5
     ("row", "expected"),
     [
         ((None, None, None, None, None, None), None),
-        ((b"shared", b"30", b"4", b"3", None, b"0"), PartitionMetrics(27, 7)),
-        ((b"shared", b"30", b"4", b"3", None, None), PartitionMetrics(27, 7)),  # as an earlier release wrote it
+        ((b"shared", b"30", b"4", b"3", None, b"0"), PartitionMetrics(27, 7, 3)),
+        ((b"shared", b"30", b"4", b"3", None, None), PartitionMetrics(27, 7, 3)),  # as an earlier release wrote it
         (
             (b"shared", b"30", b"4", b"3", None, b"1"),
-            PartitionMetrics(27, 6),
+            PartitionMetrics(27, 6, 3),
         ),  # one was given back, and is leased by no consumer
-        ((b"shared", b"30", b"4", b"3", None, b"9"), PartitionMetrics(27, 3)),
+        ((b"shared", b"30", b"4", b"3", None, b"9"), PartitionMetrics(27, 3, 3)),
         (
             (b"exclusive", b"5", b"0", b"0", None, b"0"),
             PartitionMetrics(40, 0),

@@ -12,7 +12,17 @@ from redis_ledger.proto.txn_log_pb2 import (
 )
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
-from redis_ledger.txn.log import MAGIC, VERSION, LiveRecord, UnsupportedVersion, decode, live_records, read
+from redis_ledger.txn.log import (
+    MAGIC,
+    VERSION,
+    LiveRecord,
+    LoggedRecord,
+    UnsupportedVersion,
+    decode,
+    live_records,
+    logged_records,
+    read,
+)
 
 # op NEW, serial "17", new status OPEN, timeout 60000, started 1700000000000, time the same, highest "42", owner "al"
 NEW = bytes.fromhex("0801 1202 3137 2001 30e0d403 3880d095ffbc31 4080d095ffbc31 4a02 3432 5202 616c")
@@ -91,3 +101,13 @@ async def test_a_log_of_several_pages_is_read_once_and_in_order(redis_url, prefi
     # Then every living record comes once, in order
     assert [p.entry for p in found] == list(range(1, 1203))
     assert [p.record.serial for p in found[:3]] == ["1b", "2", "3b"]
+
+
+def test_all_records_of_an_entry_are_shown_with_the_dead_ones():
+    shown = logged_records(5, BATCH, b"01")
+    assert shown == [LoggedRecord(5, 0, 2, False, NEW_RECORD), LoggedRecord(5, 1, 2, True, UPDATE_RECORD)]
+    assert logged_records(6, NEW, b"") == [LoggedRecord(6, 0, 1, False, NEW_RECORD)]
+
+
+def test_an_entry_of_a_newer_release_is_shown_as_one_record_without_content():
+    assert logged_records(5, MAGIC + b"\x00\x02future", b"010") == [LoggedRecord(5, 0, 3, True, None)]

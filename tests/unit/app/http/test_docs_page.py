@@ -30,7 +30,7 @@ def rows(operation_id: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
 def test_every_member_of_a_body_is_shown(operation):
     asked = DOCUMENT["paths"][operation.path][operation.method.lower()].get("requestBody")
-    if asked is None:
+    if asked is None or "application/json" not in asked["content"]:
         assert not any(cells[0].startswith("body") for cells in rows(operation.id).values())
         return
     name = asked["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]

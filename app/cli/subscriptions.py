@@ -1,0 +1,311 @@
+"""`redis-ledger subscriptions`: create, list, describe, seek, delete, dead-letters, put-back, note-offsets, and what a
+subscription holds: pending, record, analyze-backlog."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+import typer
+
+from redis_ledger.app.cli.output import (
+    URL,
+    Json,
+    Url,
+    confirm,
+    connected,
+    counted,
+    document,
+    group,
+    moment,
+    reporting,
+    table,
+)
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.client.inspection_models import BacklogAnalysis, OffsetRange, PendingPartition, RecordState
+from redis_ledger.client.models import SubscriptionStats
+
+subscriptions = group("Create, list, describe, seek and delete subscriptions.")
+
+Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
+Name = Annotated[str, typer.Argument(metavar="SUBSCRIPTION")]
+Partition = Annotated[int | None, typer.Option(min=0, help="Only this partition.")]
+RANGES_SHOWN = 3
+_SUMS = (
+    "entries", "batches", "records", "acknowledged", "markers", "aborted_batches", "aborted_records", "undecided",
+    "scheduled",
+)  # fmt: skip
+
+
+@subscriptions.command()
+def create(
+    topic: Topic,
+    name: Name,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="shared or exclusive.")] = "shared",
+    start: Annotated[str, typer.Option(metavar="WHERE", help="earliest or latest.")] = "earliest",
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Create a subscription; it may exist already."""
+    with connected(url, json) as client:
+        wanted = cast("Literal['shared', 'exclusive']", kind)
+        where = cast("Literal['earliest', 'latest']", start)
+        _show(client.subscriptions.create(topic, name, wanted, where), json)
+
+
+@subscriptions.command("list")
+def list_(topic: Topic, url: Url = URL, json: Json = False) -> None:
+    """List the subscriptions and Kafka groups of a topic."""
+    with connected(url, json) as client:
+        found = client.subscriptions.list(topic)
+        if json:
+            for each in found:
+                document(each)
+        else:
+            table(["subscription", "kind"], [(each.name, each.kind) for each in found])
+
+
+@subscriptions.command()
+def describe(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> None:
+    """Show the position and the backlog on each partition."""
+    with connected(url, json) as client:
+        _show(client.subscriptions.stats(topic, name), json)
+
+
+@subscriptions.command()
+def seek(
+    topic: Topic,
+    name: Name,
+    to: Annotated[str | None, typer.Option(metavar="WHERE", help="earliest or latest.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601, or ms since 1970.")] = None,
+    offset: Annotated[
+        list[str] | None, typer.Option(metavar="PARTITION:OFFSET", help="May be repeated: 0:1200.")
+    ] = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Move a subscription; give one of the options."""
+    with reporting(json):
+        at_ms = moment(time, "--time")
+        offsets = parse_offsets(offset)
+        if sum(given is not None for given in (to, at_ms, offsets)) != 1:
+            raise CommandError("Give exactly one of --to, --time and --offset.")
+    with connected(url, json) as client:
+        where = cast("Literal['earliest', 'latest'] | None", to)
+        _show(client.subscriptions.seek(topic, name, where, offsets=offsets, timestamp_ms=at_ms), json)
+
+
+@subscriptions.command()
+def delete(
+    topic: Topic,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Delete a subscription with its position."""
+    confirm(yes, f"Deleting {name!r}", f"Delete subscription {name!r} of {topic!r}?", json)
+    with connected(url, json) as client:
+        client.subscriptions.delete(topic, name)
+        if json:
+            document({"deleted": name})
+        else:
+            typer.echo(f"Deleted {name}.")
+
+
+@subscriptions.command("dead-letters")
+def dead_letters(
+    topic: Topic,
+    name: Name,
+    max_deliveries: Annotated[int, typer.Option(min=0, help="Deliveries before a message is moved; 0: never.")],
+    to: Annotated[str | None, typer.Option(metavar="TOPIC", help="The dead-letter topic.")] = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Set or remove the dead-letter rule."""
+    with connected(url, json) as client:
+        _show(client.subscriptions.set_dead_letters(topic, name, max_deliveries, to), json)
+
+
+@subscriptions.command("put-back")
+def put_back(
+    topic: Topic,
+    name: Name,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of messages.")] = 100,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Return dead letters to their original topics."""
+    with connected(url, json) as client:
+        done = client.subscriptions.put_back(topic, name, limit)
+        if json:
+            document({"put_back": done})
+        else:
+            typer.echo(f"Put back {counted(done, 'dead letter')}.")
+
+
+@subscriptions.command("note-offsets")
+def note_offsets(
+    topic: Topic,
+    name: Name,
+    offset: Annotated[list[str], typer.Option(metavar="PARTITION:OFFSET", help="May be repeated: 0:1200.")],
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Set the offsets of a Kafka group, or of another reader."""
+    with reporting(json):
+        offsets = parse_offsets(offset)
+        if offsets is None:
+            raise CommandError("Give --offset.")
+    with connected(url, json) as client:
+        _show(client.subscriptions.note_offsets(topic, name, offsets), json)
+
+
+@subscriptions.command()
+def pending(
+    topic: Topic,
+    name: Name,
+    partition: Partition = None,
+    transaction: Annotated[str | None, typer.Option(metavar="ID", help="Only this transaction.")] = None,
+    low_watermarks: Annotated[bool, typer.Option("--low-watermarks", help="Include the low watermarks.")] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Show what open transactions have acknowledged."""
+    with connected(url, json) as client:
+        found, at = list[PendingPartition](), 0
+        while True:
+            page = client.subscriptions.pending(
+                topic, name, partition=partition, from_partition=at, transaction=transaction,
+                low_watermarks=low_watermarks,
+            )  # fmt: skip
+            found += page.partitions
+            if page.next_partition is None:
+                break
+            at = page.next_partition
+        if json:
+            for each in found:
+                document(each)
+            return
+        rows = [
+            (
+                each.partition,
+                txn.transaction,
+                txn.records,
+                _ranges(txn.ranges, txn.more_ranges),
+                _or_dash(txn.cumulative),
+            )
+            for each in found
+            for txn in each.transactions
+        ]
+        table(["partition", "transaction", "records", "offsets", "up to"], rows)
+        if any(not each.complete for each in found):
+            typer.echo("Some transactions are missing: there are too many.", err=True)
+        if low_watermarks:
+            marks = [(each.partition, mark.coordinator, mark.serial) for each in found for mark in each.low_watermarks]
+            table(["partition", "coordinator", "low watermark"], marks)
+
+
+@subscriptions.command()
+def record(
+    topic: Topic,
+    name: Name,
+    id: Annotated[str, typer.Argument(metavar="ID", help="partition:offset, for example 0:17.")],
+    batch_index: Annotated[int | None, typer.Option(min=0, help="Place in the record's batch, from 0.")] = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Show whether a record was delivered and acknowledged."""
+    with connected(url, json) as client:
+        found = client.subscriptions.record_state(topic, name, id, batch_index)
+        if json:
+            document(found)
+            return
+        typer.echo(f"{found.id}: {found.state}{f' ({found.reason})' if found.reason else ''}")
+        rows = [(words, value) for words, value in _facts(found) if value is not None]
+        table(["member", "content"], rows, is_boxed=False)
+
+
+@subscriptions.command("analyze-backlog")
+def analyze_backlog(
+    topic: Topic,
+    name: Name,
+    partition: Partition = None,
+    from_offset: Annotated[int, typer.Option(min=0, help="Go on at this offset; needs --partition.")] = 0,
+    max_entries: Annotated[int, typer.Option(min=1, help="Maximum log entries to read on each partition.")] = 10_000,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Count records, markers and aborted records of a backlog.
+
+    Acknowledged records are those beyond the mark-delete position. Exit code 0 also if the limit was reached; the
+    last column then shows where to go on.
+    """
+    with reporting(json):
+        if from_offset and partition is None:
+            raise CommandError("--from-offset needs --partition.")
+    with connected(url, json) as client:
+        numbers = range(client.topics.describe(topic).partitions) if partition is None else (partition,)
+        found = [
+            client.subscriptions.analyze_backlog(topic, name, each, from_offset=from_offset, max_entries=max_entries)
+            for each in numbers
+        ]
+        if json:
+            for each in found:
+                document(each)
+            return
+        rows = [_counts(str(each.partition), each) for each in found]
+        if len(found) > 1:
+            rows.append(("total", *(f"{sum(getattr(each, sum_) for each in found):,}" for sum_ in _SUMS), ""))
+        table(["partition", *(sum_.replace("_", " ") for sum_ in _SUMS), "go on at"], rows, is_boxed=False)
+
+
+def parse_offsets(given: list[str] | None) -> dict[int, int] | None:
+    """["0:1200"] as {0: 1200}; None without any.  Raises CommandError."""
+    if not given:
+        return None
+    found = dict[int, int]()
+    for text in given:
+        partition, _, offset = text.partition(":")
+        if not (partition.isdecimal() and offset.isdecimal()):
+            raise CommandError(f"--offset is {text!r}; give PARTITION:OFFSET, for example 0:1200.")
+        found[int(partition)] = int(offset)
+    return found
+
+
+def _show(found: SubscriptionStats, as_json: bool) -> None:
+    if as_json:
+        document(found)
+        return
+    is_bound = "" if found.backlog_is_exact else "at most "
+    typer.echo(f"{found.name}  {found.kind}  backlog {is_bound}{found.backlog:,}  scheduled {found.delayed:,}")
+    if found.dead_letters is not None:
+        after = counted(found.dead_letters.max_deliveries, "delivery")
+        typer.echo(f"dead letters: after {after} to {found.dead_letters.topic}")
+    heads = ["partition", "mark-delete", "read", "end", "leased", "pending", "backlog", "redelivered"]
+    table(heads, [
+        (c.partition, c.mark_delete, c.read, c.end, c.leased, c.pending, c.backlog, c.redelivered)
+        for c in found.cursors
+    ], is_boxed=False)  # fmt: skip
+
+
+def _counts(name: str, found: BacklogAnalysis) -> tuple[Any, ...]:
+    return name, *(f"{getattr(found, each):,}" for each in _SUMS), _or_dash(found.next_offset)
+
+
+def _facts(found: RecordState) -> list[tuple[str, Any]]:
+    return [
+        ("transaction", found.transaction), ("consumer", found.consumer), ("deliveries", found.deliveries or None),
+        ("redelivery at, ms", found.redelivery_at_ms), ("first offset of its batch", found.batch_base_offset),
+        ("records of its batch", found.batch_records or None), ("mark-delete position", found.mark_delete),
+        ("stable offset", found.stable_offset), ("end offset", found.end_offset),
+    ]  # fmt: skip
+
+
+def _ranges(ranges: list[OffsetRange], has_more: bool) -> str:
+    shown = [str(each.first) if each.first == each.last else f"{each.first}-{each.last}" for each in ranges]
+    rest = len(shown) > RANGES_SHOWN or has_more
+    return ", ".join(shown[:RANGES_SHOWN]) + (" ..." if rest else "")
+
+
+def _or_dash(number: int | None) -> str:
+    return "-" if number is None else str(number)

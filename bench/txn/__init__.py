@@ -1,0 +1,1 @@
+"""Benches of transactions; each module says what it measures."""

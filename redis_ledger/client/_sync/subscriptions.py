@@ -1,0 +1,176 @@
+"""Subscriptions, as an operator sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from redis_ledger.client import arguments
+from redis_ledger.client._sync.admin import transaction_text
+from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client.inspection_models import BacklogAnalysis, PendingAcknowledgements, RecordState
+from redis_ledger.client.models import Kind, Subscription, SubscriptionStats
+from redis_ledger.client.values import id_of
+from redis_ledger.ids import MessageId, TxnId
+
+# A method named `list` would hide the type within the class.
+SubscriptionList: TypeAlias = list[Subscription]
+
+
+class _Subscriptions(msgspec.Struct):
+    subscriptions: list[Subscription]
+
+
+class _PutBack(msgspec.Struct):
+    put_back: int
+
+
+class Subscriptions:
+    """client.subscriptions.create("orders", "billing")"""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self, topic: str, name: str, kind: Kind = "shared", start: Literal["earliest", "latest"] = "earliest"
+    ) -> SubscriptionStats:
+        """Creates it, or finds it when it exists with this kind.  Raises SubscriptionExists when the kind is another.
+
+        client.subscriptions.create("orders", "billing", kind="exclusive", start="latest")
+        """
+        body = {"name": name, "kind": kind, "start": start}
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions"), body, answer=SubscriptionStats, idempotency_key=True
+        )
+
+    def list(self, topic: str) -> SubscriptionList:
+        """[(s.name, s.kind) for s in client.subscriptions.list("orders")]"""
+        found = self._transport.call("GET", path("topics", topic, "subscriptions"), answer=_Subscriptions)
+        return found.subscriptions
+
+    def stats(self, topic: str, name: str) -> SubscriptionStats:
+        """(client.subscriptions.stats("orders", "billing")).backlog"""
+        return self._transport.call("GET", path("topics", topic, "subscriptions", name), answer=SubscriptionStats)
+
+    def delete(self, topic: str, name: str) -> None:
+        """client.subscriptions.delete("orders", "billing")"""
+        self._transport.call("DELETE", path("topics", topic, "subscriptions", name), answer=type(None))
+
+    def seek(
+        self,
+        topic: str,
+        name: str,
+        to: Literal["earliest", "latest"] | None = None,
+        *,
+        offsets: Mapping[int, int] | None = None,
+        timestamp_ms: int | None = None,
+    ) -> SubscriptionStats:
+        """Moves the subscription; give one of `to`, `offsets` (by partition) and `timestamp_ms`.
+
+        client.subscriptions.seek("orders", "billing", offsets={0: 1200})
+        """
+        body: dict[str, Any] = {}
+        if to is not None:
+            body["to"] = to
+        if offsets is not None:
+            body["offsets"] = {
+                str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()
+            }
+        if timestamp_ms is not None:
+            body["timestamp_ms"] = timestamp_ms
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
+        )
+
+    def set_dead_letters(
+        self, topic: str, name: str, max_deliveries: int, dead_letter_topic: str | None = None
+    ) -> SubscriptionStats:
+        """What was delivered max_deliveries times goes to the dead-letter topic instead of being delivered again; 0,
+        without a topic, removes the rule.
+
+        client.subscriptions.set_dead_letters("orders", "billing", 5, "orders.dead")
+        """
+        body: dict[str, Any] = {"max_deliveries": max_deliveries}
+        if dead_letter_topic is not None:
+            body["topic"] = dead_letter_topic
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":deadLetters"), body, answer=SubscriptionStats
+        )
+
+    def put_back(self, topic: str, name: str, limit: int = 100) -> int:
+        """Of the next `limit` messages of a dead-letter topic's subscription, how many went back to the topics they
+        came from.
+
+        client.subscriptions.put_back("orders.dead", "inspection")
+        """
+        where = path("topics", topic, "subscriptions", name, call=":putBack")
+        found = self._transport.call("POST", where, {"limit": limit}, answer=_PutBack, idempotency_key=True)
+        return found.put_back
+
+    def note_offsets(
+        self, topic: str, name: str, offsets: Mapping[int, int], txn: TxnId | str | None = None
+    ) -> SubscriptionStats:
+        """How far a reader has come that keeps offsets of its own: by partition, what it reads next.  It shows as a
+        subscription of the kind "kafka".  txn: they count when it commits.
+
+        client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-3821040230400")
+        """
+        body: dict[str, Any] = {
+            "offsets": {str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()}
+        }
+        if txn is not None:
+            body["transaction"] = transaction_text(txn)
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":noteOffsets"), body, answer=SubscriptionStats
+        )
+
+    def pending(
+        self,
+        topic: str,
+        name: str,
+        *,
+        partition: int | None = None,
+        from_partition: int = 0,
+        transaction: TxnId | str | None = None,
+        max_ranges: int = 100,
+        low_watermarks: bool = False,
+    ) -> PendingAcknowledgements:
+        """What open transactions have acknowledged, by partition.  next_partition of an answer is the from_partition
+        of the next page.
+
+        (client.subscriptions.pending("orders", "billing")).partitions[0].transactions
+        """
+        params: dict[str, str | int] = {"from_partition": from_partition, "max_ranges": max_ranges}
+        if partition is not None:
+            params["partition"] = partition
+        if transaction is not None:
+            params["transaction"] = transaction_text(transaction)
+        if low_watermarks:
+            params["low_watermarks"] = "true"
+        where = path("topics", topic, "pending", name)
+        return self._transport.call("GET", where, answer=PendingAcknowledgements, params=params)
+
+    def record_state(self, topic: str, name: str, id: MessageId | str, batch_index: int | None = None) -> RecordState:
+        """Whether a record was delivered and acknowledged, and if not, why.  id: "partition:offset".  batch_index: of
+        the record at this place, from 0, in the batch that has the offset.
+
+        (client.subscriptions.record_state("orders", "billing", "0:17")).state
+        """
+        at = id_of(id)
+        where = path("topics", topic, "partitions", at.partition, "records", at.offset, "subscriptions", name)
+        params = None if batch_index is None else {"batch_index": batch_index}
+        return self._transport.call("GET", where, answer=RecordState, params=params)
+
+    def analyze_backlog(
+        self, topic: str, name: str, partition: int, *, from_offset: int = 0, max_entries: int = 10_000
+    ) -> BacklogAnalysis:
+        """Counts records, markers and aborted records of the backlog on one partition.  Unless it is complete, go on at
+        next_offset.
+
+        (client.subscriptions.analyze_backlog("orders", "billing", 0)).records
+        """
+        params = {"from_offset": from_offset, "max_entries": max_entries}
+        where = path("topics", topic, "partitions", partition, "backlog", name)
+        return self._transport.call("GET", where, answer=BacklogAnalysis, params=params)
