@@ -219,7 +219,7 @@ async def test_half_frames_are_given_up_however_slowly_they_continue(target):
     sending = asyncio.ensure_future(trickle())
     with contextlib.suppress(ConnectionError):
         assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 9.0
     sending.cancel()
     writer.close()
 
@@ -304,5 +304,5 @@ async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, 
                 writer.write(sent)
                 with contextlib.suppress(ConnectionError):
                     assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
-                assert time.monotonic() - began < 5.0
+                assert time.monotonic() - began < 9.0
                 writer.close()

@@ -11,12 +11,13 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, live_transactions, one, records, status, two, values_of, vanish
+from tests.support.busy_machine import busy_machine
 from tests.support.redis_servers import redis_server
 
 
 async def test_a_deadline_is_met_to_the_fraction_of_a_second(redis_url, prefix):
     """TS-11: with the sweep's interval as it is set by default."""
-    async with one(redis_url, prefix, sweep_interval_ms=500) as broker:
+    async with one(redis_url, prefix, sweep_interval_ms=500) as broker, busy_machine(broker) as machine:
         await broker.topics.create("t")
         late = []
 
@@ -30,7 +31,7 @@ async def test_a_deadline_is_met_to_the_fraction_of_a_second(redis_url, prefix):
 
         await asyncio.gather(*(expires(n) for n in range(30)))
         assert min(late) >= 0, "nothing expires early"
-        assert max(late) < 1_000
+        assert max(late) < 1_000 + 1_000 * machine.lost_s
         assert broker.maintenance.swept == 30
 
 
@@ -39,9 +40,9 @@ async def test_many_brokers_sweep_the_same_and_each_transaction_ends_once(redis_
     async with two(redis_url, prefix) as (first, second), one(redis_url, prefix) as third:
         await first.topics.create("t")
         for n in range(60):
-            txn = (await first.transactions.begin(300)).id
+            txn = (await first.transactions.begin(1_000)).id
             await first.records.produce("t", records(str(n)), transaction=txn)
-        assert await eventually(lambda: live_transactions(first), 0, 3) == 0
+        assert await eventually(lambda: live_transactions(first), 0, 4) == 0
         log = await values_of(third, "t", isolation="read_uncommitted")
         assert log.count("[marker]") == 60
         assert await values_of(second, "t") == []

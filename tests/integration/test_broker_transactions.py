@@ -185,20 +185,20 @@ async def test_unreachable_participant_does_not_delay_others(cluster, prefix):
         await broker.records.produce(far, records("far"), transaction=stuck)
         # When that node stands still while it is committed
         node = slot_owner(cluster, broker, f"{prefix}:{{{far}:0}}:state".encode())
-        assert node.ask("CLIENT", "PAUSE", 2_500, "ALL") == b"OK"
+        assert node.ask("CLIENT", "PAUSE", 6_000, "ALL") == b"OK"
         answer = await broker.transactions.commit(stuck, wait="logged")
         # Then the decision stands, the other partition shows it, and new transactions commit there
         assert answer.status == "committing"
         assert await eventually(lambda: values_of(broker, near), ["near"]) == ["near"]
         assert await status(broker, stuck) == "committing"
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(3):
             await broker.transactions.commit(await begun(broker, "other", topic=near))
         assert await values_of(broker, near) == ["near", "other"]
         # And an expired one is aborted in time (TS-11)
-        expired = await begun(broker, "late", topic=near, timeout_ms=100)
-        assert await eventually(lambda: status(broker, expired), "aborted", 1.5) == "aborted"
+        expired = await begun(broker, "late", topic=near, timeout_ms=500)
+        assert await eventually(lambda: status(broker, expired), "aborted", 2.0) == "aborted"
         # When it is back, then all is done within five seconds
-        assert await eventually(lambda: status(broker, stuck), "committed", 7.5) == "committed"
+        assert await eventually(lambda: status(broker, stuck), "committed", 11.0) == "committed"
         assert await values_of(broker, far) == ["far"]
 
 

@@ -17,7 +17,7 @@ from tests.support.threaded_broker import LosesFirstAnswers, threaded_broker
 @pytest.fixture(params=["redis_url", "cluster_url"])
 async def pair(request, prefix):
     url = request.getfixturevalue(request.param)
-    async with two(url, prefix, consumer_session_ms=1_500) as brokers:
+    async with two(url, prefix, consumer_session_ms=3_000) as brokers:
         yield brokers
 
 
@@ -94,7 +94,7 @@ async def test_acknowledging_at_any_broker_keeps_the_session_alive(pair):
     await filled(pair[0], 3)
     await receive_values(pair[0], "t", "x", "a")
     for offset in range(4):  # on the last partition, through the broker that has not seen the receive
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(0.9)
         await pair[1].subscriptions.ack("t", "x", "a", [MessageId(2, offset)])
     with pytest.raises(ConsumerBusy):
         await receive_values(pair[1], "t", "x", "b")

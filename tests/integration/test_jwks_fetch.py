@@ -93,10 +93,10 @@ async def test_a_fetch_ends_in_time_however_the_answer_drips(monkeypatch, kind):
         began = time.monotonic()
         keys = keys_at(url)
         await keys.open()
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 20
         # No call waits behind a fetch that is still under way.
         with pytest.raises(Unauthenticated):
-            await asyncio.wait_for(keys.identify(token(FIRST, "k1")), 1)
+            await asyncio.wait_for(keys.identify(token(FIRST, "k1")), 5)
 
 
 @pytest.mark.parametrize("kind", BROKEN)

@@ -111,7 +111,7 @@ async def test_a_static_member_comes_back_to_what_it_had(redis_url, prefix):
 
 
 async def test_a_silent_member_loses_its_partitions(redis_url, prefix):
-    async with one(redis_url, prefix, group_session_ms=1_000) as broker, listening(broker) as address:
+    async with one(redis_url, prefix, group_session_ms=3_000) as broker, listening(broker) as address:
         async with KafkaClient(address) as client:
             await broker.topics.create("t", 2)
             a, b = Member(client, broker, "a"), Member(client, broker, "b")

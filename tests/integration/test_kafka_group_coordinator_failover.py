@@ -142,7 +142,7 @@ async def test_a_static_member_keeps_its_place_and_its_assignment(pair):
 
 async def test_groups_without_a_member_that_comes_back_end_by_themselves(pair):
     first, second = pair
-    await settled(first, session_ms=200)
+    await settled(first, session_ms=1_000)
     await first.die()
     await moved_to(second)
     await second.broker.groups.tidy()

@@ -78,7 +78,7 @@ async def test_a_newcomer_makes_the_others_join_again_and_both_get_their_part(no
 
 
 async def test_a_member_that_is_silent_for_its_session_is_out(node):
-    first, second = Member(await node.client()), Member(await node.client(), session_ms=150)
+    first, second = Member(await node.client()), Member(await node.client(), session_ms=1_000)
     await stable(first, second)
     while (code := await first.beat()) == 0:
         await asyncio.sleep(0.01)

@@ -162,7 +162,7 @@ async def test_a_reader_that_waits_is_woken_by_a_record(client):
         await asyncio.sleep(0.2)  # it has to be asleep by then
         await client.ask(produce("t", batch("news"), partition=1), 9)
         answer = await waiting
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 12
         assert [values(data) for data in answer.responses[0].partitions] == [[], ["news"], []]
 
 
@@ -180,7 +180,7 @@ async def test_a_reader_waits_for_as_many_bytes_as_it_asked_for(client):
 async def test_a_reader_that_waits_in_vain_is_answered_when_its_time_is_over(client):
     began = time.monotonic()
     assert values(fetched(await client.ask(fetch("t", wait_ms=300), 12))) == []
-    assert 0.25 < time.monotonic() - began < 5
+    assert 0.25 < time.monotonic() - began < 15
 
 
 async def test_a_record_written_by_another_broker_wakes_a_reader_here(redis_url, prefix):

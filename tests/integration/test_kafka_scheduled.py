@@ -20,7 +20,7 @@ from tests.support.kafka_transactional import NEW, OLD, Transactional
 
 INVALID_RECORD, OUT_OF_ORDER = 87, 45
 FAR_MS = 3_600_000
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 TOPIC_CONFIG, SET, DELETE = 2, 0, 1
 
 
@@ -75,21 +75,22 @@ async def waiting(client, topic="t"):
 
 
 async def test_a_batch_of_mixed_due_times_is_delivered_in_parts_none_of_them_early(client):
-    due = now_ms() + 500
-    given = rows(now=[], later=at(due), too=after(300), with_it=at(due), past=at(5))
+    due = now_ms() + 2_000
+    given = rows(now=[], later=at(due), too=after(1_500), with_it=at(due), past=at(5))
     sent = now_ms()
     answer = await send(client, given)
     assert (answer.error_code, answer.base_offset) == (0, 0)
-    assert await read(client) == ["now", "past"]
+    early = await read(client)
+    assert early == ["now", "past"] or now_ms() >= sent + 1_500
     seen = await first_seen(client, 5)
     assert list(seen) == ["now", "past", "too", "later", "with_it"]
-    assert seen["too"] >= sent + 300
+    assert seen["too"] >= sent + 1_500
     assert min(seen["later"], seen["with_it"]) >= due
     assert await values_of(client.broker, "t") == list(seen)
 
 
 async def test_a_batch_that_is_all_later_is_answered_without_an_offset(client):
-    answer = await send(client, rows(a=after(200), b=after(400)))
+    answer = await send(client, rows(a=after(3_000), b=after(3_200)))
     assert (answer.error_code, answer.base_offset) == (0, -1)
     assert (await send(client, rows(c=[]))).base_offset == 0
     assert await read(client) == ["c"]
@@ -98,17 +99,17 @@ async def test_a_batch_that_is_all_later_is_answered_without_an_offset(client):
 
 async def test_every_kind_of_reader_gets_a_record_when_it_is_due(client):
     await client.broker.subscriptions.create("t", "s")
-    await send(client, rows(a=after(300)))
+    await send(client, rows(a=after(3_000)))
     async with KafkaClient(client.address) as other:
-        polling = asyncio.create_task(other.ask(fetch("t", wait_ms=8_000), 12))
+        polling = asyncio.create_task(other.ask(fetch("t", wait_ms=15_000), 12))
         assert await receive_values(client.broker, "t", "s") == {}
-        assert list((await receive_values(client.broker, "t", "s", wait_ms=8_000)).values()) == ["a"]
+        assert list((await receive_values(client.broker, "t", "s", wait_ms=15_000)).values()) == ["a"]
         assert values(fetched(await polling)) == ["a"]
 
 
 @pytest.mark.parametrize("compression", range(5))
 async def test_compressed_batches_come_apart_too(client, compression):
-    due = now_ms() + 200
+    due = now_ms() + 3_000
     given = rows(**{f"{n}": at(due + n % 2) if n % 3 else [] for n in range(60)})
     assert (await send(client, given, compression=compression)).base_offset == 0
     assert await read(client) == [f"{n}" for n in range(60) if n % 3 == 0]
@@ -117,7 +118,7 @@ async def test_compressed_batches_come_apart_too(client, compression):
 
 
 async def test_a_large_batch_with_as_many_due_times_arrives_whole_and_in_due_order(client):
-    count, due = 3 * STEP, now_ms() + 700
+    count, due = 3 * STEP, now_ms() + 5_000
     given = rows(**{f"{n}": at(due + (n * 7) % 500) for n in range(count)})
     assert (await send(client, given, compression=4)).base_offset == -1
     assert await waiting(client) == count
@@ -138,7 +139,7 @@ async def test_records_of_a_block_arrive_one_by_one(redis_url, prefix):
         BrokerClient(broker, address) as client,
     ):
         await broker.topics.create("t", 1, {"delayed_delivery": 1})
-        due = now_ms() + 400
+        due = now_ms() + 2_000
         given = rows(**{f"{n}": at(due + n) if n % 4 else [] for n in range(200)})
         assert (await send(client, given, compression=3)).base_offset == 0
         assert await read(client) == [f"{n}" for n in range(0, 200, 4)]
@@ -229,7 +230,7 @@ async def test_dd_05_the_setting_applies_live_also_at_another_broker(redis_url, 
 
 async def test_a_batch_that_is_sent_twice_is_scheduled_once_and_answered_alike(client):
     pid = (await client.ask(InitProducerIdRequest(None, 0), 4)).producer_id
-    mixed, later = rows(a=[], b=after(300), c=after(300)), rows(d=after(300))
+    mixed, later = rows(a=[], b=after(3_000), c=after(3_000)), rows(d=after(3_000))
     for _ in range(2):
         answer = await send(client, mixed, producer_id=pid, epoch=0, sequence=0)
         assert (answer.error_code, answer.base_offset) == (0, 0)
@@ -246,7 +247,7 @@ async def test_a_batch_that_is_sent_twice_is_scheduled_once_and_answered_alike(c
 
 async def test_many_batches_in_flight_keep_their_order(client):
     pid = (await client.ask(InitProducerIdRequest(None, 0), 4)).producer_id
-    due = now_ms() + 500
+    due = now_ms() + 3_000
     given = [rows(**{f"{n}a": [], f"{n}b": at(due), f"{n}c": at(due + 1)}) for n in range(40)]
     sent = [send(client, each, producer_id=pid, epoch=0, sequence=3 * n) for n, each in enumerate(given)]
     answers = await asyncio.gather(*sent)
@@ -264,9 +265,9 @@ async def producer(client, request):
 
 
 async def test_a_committed_transaction_delivers_when_due_and_an_aborted_one_never(producer, client):
-    due = now_ms() + 500
+    due = now_ms() + 3_000
     for name, commit in (("a", True), ("b", False), ("c", True)):
-        given = rows(**{f"{name} now": [], f"{name} later": at(due), f"{name} last": after(600)})
+        given = rows(**{f"{name} now": [], f"{name} later": at(due), f"{name} last": after(3_100)})
         assert (await producer.send_rows("t", given)).error_code == 0
         assert await producer.end(commit) == 0
     assert await read(client) == ["a now", "c now"]
@@ -322,7 +323,7 @@ async def test_a_broker_that_remembers_an_older_transaction_asks_again(redis_url
                 producer.client = a
                 assert await producer.add("t", 0) == 0
                 producer.client = b  # which does not hear of beginnings and ends
-                given = rows(**{f"{n} now": []} if some_now else {}, **{f"{n} later": after(300)})
+                given = rows(**{f"{n} now": []} if some_now else {}, **{f"{n} later": after(4_000)})
                 assert (await producer.send_rows("t", given, add=False)).error_code == 0
                 producer.client = a
                 assert await producer.end() == 0
@@ -353,7 +354,7 @@ async def test_transaction_half_ended_by_a_killed_broker_is_completed_while_its_
 
 
 async def test_records_scheduled_by_kafka_are_listed_and_cancelled_by_rest(producer, client):
-    given = rows(**{f"{n}": after(700 + n // 4) for n in range(20)})
+    given = rows(**{f"{n}": after(3_000 + n // 4) for n in range(20)})
     await producer.send_rows("t", given)
     assert await producer.end() == 0
     found, more = await client.broker.delayed.list("t", limit=100)

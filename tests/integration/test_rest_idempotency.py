@@ -36,7 +36,7 @@ async def api(broker: Broker) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture
 async def keys(redis_url: str, prefix: str) -> AsyncIterator[Idempotency]:
     store = await Store.open(redis_url, prefix=prefix)
-    yield Idempotency(store, lease_ms=150, keep_ms=60_000)
+    yield Idempotency(store, lease_ms=1_000, keep_ms=60_000)
     await store.close()
 
 
@@ -168,7 +168,7 @@ async def test_a_claim_is_held_until_its_lease_runs_out_and_then_resumed(keys):
     with pytest.raises(RequestInProgress):
         await keys.claim("k", ONE, producer_id=8)
     first.abandon()
-    await asyncio.sleep(0.2)  # the lease of 150 ms, as if the broker that held it had been killed
+    await asyncio.sleep(1.1)  # the lease of a second, as if the broker that held it had been killed
     second = await keys.claim("k", ONE, producer_id=9)
     assert (first.resumed, second.resumed) == (False, True)
     assert (second.producer_id, second.nonce) == (7, first.nonce)
@@ -211,7 +211,7 @@ async def test_a_suspended_key_is_resumed_by_the_same_request_only(keys):
 async def test_expired_lease_does_not_release_the_next_one(keys):
     late = await keys.claim("k", ONE)
     late.abandon()
-    await asyncio.sleep(0.2)  # the lease of 150 ms
+    await asyncio.sleep(1.1)  # the lease of a second
     await keys.claim("k", ONE)
     await late.release()
     await late.suspend()
@@ -221,7 +221,7 @@ async def test_expired_lease_does_not_release_the_next_one(keys):
 
 async def test_a_request_that_lasts_keeps_its_lease(keys):
     claim = await keys.claim("k", ONE)
-    await asyncio.sleep(0.5)  # three leases of 150 ms
+    await asyncio.sleep(2.5)  # two leases
     with pytest.raises(RequestInProgress):
         await keys.claim("k", ONE)
     await claim.finish(200, b"{}")

@@ -53,7 +53,7 @@ async def records_of(api: httpx.AsyncClient, partition: int = 0) -> list[Any]:
 
 async def seen(api: httpx.AsyncClient, count: int, partition: int = 0) -> list[Any]:
     """The values, as soon as there are so many of them."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while len(values := await records_of(api, partition)) < count and time.monotonic() < until:
         await asyncio.sleep(0.005)
     return values
@@ -199,7 +199,7 @@ async def test_cancel_returns_whether_the_record_was_cancelled_or_delivered(api)
 
 
 async def test_one_record_of_several_that_are_due_together_is_cancelled_alone(api):
-    made = await ask(api, "POST", ALL, {"deliver_after": 1_000, "records": [{"value": n} for n in range(4)]}, 201)
+    made = await ask(api, "POST", ALL, {"deliver_after": 4_000, "records": [{"value": n} for n in range(4)]}, 201)
     ids = [placed["id"] for placed in made["scheduled"]]
     await ask(api, "DELETE", f"{ALL}/{ids[1]}", status=204)
     await ask(api, "PATCH", f"{ALL}/{ids[2]}", {"deliver_at": FAR})
@@ -211,8 +211,9 @@ async def test_a_record_is_given_an_earlier_and_a_later_time_under_its_id(api):
     id = await schedule(api, value=1, deliver_at=FAR)
     assert await ask(api, "PATCH", f"{ALL}/{id}", {"deliver_at": FAR_MS + 5}) == {"id": id, "deliver_at_ms": FAR_MS + 5}
     assert (await ask(api, "GET", f"{ALL}/{id}"))["deliver_at_ms"] == FAR_MS + 5
+    before_ms = now_ms()
     moved = await ask(api, "PATCH", f"{ALL}/{id}", {"deliver_after": "PT0.1S"})
-    assert now_ms() - 1_000 < moved["deliver_at_ms"] < now_ms() + 1_000
+    assert before_ms <= moved["deliver_at_ms"] < now_ms() + 1_000
     assert await seen(api, 1) == [1]
 
 
@@ -257,7 +258,7 @@ async def test_a_clear_before_the_commit_of_a_repetition_leaves_it_as_it_was_ask
 
 
 async def test_record_repeats_a_number_of_times_or_until_cancelled(api):
-    id = await schedule(api, value="tick", repeat="PT1S", times=2, deliver_after=800)
+    id = await schedule(api, value="tick", repeat="PT1S", times=2, deliver_after=3_000)
     assert (await ask(api, "GET", f"{ALL}/{id}"))["times_left"] == 2
     other = await schedule(api, value="never again", repeat="0 0 1 1 *", timezone="Europe/Berlin", until=FAR)
     found = await ask(api, "GET", f"{ALL}/{other}")
@@ -280,7 +281,7 @@ async def test_moved_recurring_record_continues_from_its_new_time(api):
         listed = (await ask(api, "GET", ALL))["scheduled"]
         return [(each["id"], each["deliver_at_ms"]) for each in listed]
 
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while len(before := await dues()) < 2 and time.monotonic() < until:
         await asyncio.sleep(0.01)
     assert [id for id, _ in before] == [first, other]

@@ -41,7 +41,7 @@ async def delivered(world: World) -> list[Any]:
 
 
 async def seen(world: World, count: int) -> list[Any]:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while len(values := await delivered(world)) < count and time.monotonic() < until:
         await asyncio.sleep(0.02)
     return values
@@ -71,7 +71,7 @@ async def test_accepted_scheduled_records_are_delivered_after_the_permission_end
     # Any other principal with READ and WRITE finds and ends the repetition.
     await world.allow("bob", Op.WRITE, Resource.TOPIC, "orders")
     await world.allow("bob", Op.READ, Resource.TOPIC, "orders")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while not (waits := (await world.get("bob", ALL)).json()["scheduled"]) and time.monotonic() < until:
         await asyncio.sleep(0.02)  # it has just fired, and its next time is about to be stored
     assert [(each["id"], each["repeat"]) for each in waits] == [(repeated, "PT1S")]

@@ -11,7 +11,7 @@ from tests.support.broker import begun, eventually, one, records, two
 from tests.support.buffer_snapshots import checked, ended, head, load, number, take
 from tests.support.redis_servers import redis_server
 
-SOON: dict[str, Any] = {"transaction_buffer_snapshot_min_time_ms": 300, "coordinators": 1}
+SOON: dict[str, Any] = {"transaction_buffer_snapshot_min_time_ms": 1_000, "coordinators": 1}
 
 
 async def idle_commands(broker):
@@ -35,13 +35,13 @@ async def test_a_partition_has_no_snapshot_before_its_first_transactional_write(
             await broker.topics.create("t")
             for value in range(50):
                 await broker.records.produce("t", records(f"{value}"))
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(1.1)
             assert await idle_commands(broker) == 0
             assert await head(broker) == ()
             await begun(broker, "first")
             await broker.buffer_snapshots.take_due()
             assert await head(broker) == ()  # it is too early
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(1.1)
             await broker.buffer_snapshots.take_due()
             assert (await head(broker))[:2] == (1, 51)
             assert await idle_commands(broker) == 0
@@ -68,7 +68,7 @@ async def test_a_snapshot_is_taken_after_a_time_with_an_end_and_none_while_idle(
             await ended(broker, commit=True)
             assert await eventually(lambda: number(broker), expected) == expected
             before = await head(broker)
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.5)
             assert await head(broker) == before
 
 
@@ -104,10 +104,10 @@ async def test_a_broker_that_does_not_lead_the_partition_leaves_it_to_the_leader
         monkeypatch.setattr(broker.buffer_snapshots, "_maintains", lambda topic, number: leads)
         await broker.topics.create("t")
         await ended(broker, commit=True)
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(1.1)
         await broker.buffer_snapshots.take_due()
         assert await number(broker) == int(leads)
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(2.1)
         await broker.buffer_snapshots.take_due()
         assert await number(broker) == 1
         await ended(broker, commit=True)
@@ -126,6 +126,6 @@ async def test_snapshots_can_be_switched_off(redis_url, prefix):
     async with one(redis_url, prefix, **settings) as broker:
         await broker.topics.create("t")
         await ended(broker, commit=False)
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.5)
         assert await head(broker) == ()
         assert broker.catalog.transactional_writes.by_partition == {}

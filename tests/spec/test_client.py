@@ -169,7 +169,10 @@ class LosesAnswers(httpx.AsyncBaseTransport):
 async def test_a_send_that_times_out_fails_and_leaves_a_transaction_that_can_only_abort(brokers):
     """CL-20: the broker has written the record each time, and no answer arrives."""
     transport = LosesAnswers()
-    async with AsyncClient(brokers.urls, http=transport, timeout_ms=300) as client, AsyncClient(brokers.urls) as other:
+    async with (
+        AsyncClient(brokers.urls, http=transport, timeout_ms=1_500) as client,
+        AsyncClient(brokers.urls) as other,
+    ):
         await other.topics.create("out")
         txn = client.transaction()
         sending = await txn.send("out", "never")

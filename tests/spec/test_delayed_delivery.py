@@ -14,7 +14,7 @@ from tests.support.broker import eventually, one, values_of, vanish
 from tests.support.kafka_batches import fetch, fetched, values
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.rest import client_of
-from tests.support.scheduled import BUCKETS, HOUR_MS, LATE_MS_MAX, ScheduledTopic, Witness, scheduling
+from tests.support.scheduled import BUCKETS, HOUR_MS, LATE_MS_MAX, PATIENCE_S, ScheduledTopic, Witness, scheduling
 
 
 async def begun(topic):
@@ -45,8 +45,8 @@ async def test_delayed_record_is_delivered_once_after_its_full_delay(topic):
 async def test_rest_takes_a_time_and_a_delay_and_tells_when_the_record_is_due(topic, when):
     """DD-01: the same by REST, for records that are sent beside one that is not delayed."""
     async with client_of(topic.broker) as client:
-        due = topic.in_ms(1_000)
-        sent = [{"value": "now"}, {"value": "later", when: due if when == "deliver_at" else "PT1S"}]
+        due = topic.in_ms(3_000)
+        sent = [{"value": "now"}, {"value": "later", when: due if when == "deliver_at" else "PT3S"}]
         answer = await client.post("/v1/topics/t/records", json={"records": sent})
         assert answer.status_code in (200, 201), answer.text
         placed = [each for result in answer.json()["results"] for each in result.get("scheduled", ())]
@@ -134,7 +134,7 @@ async def test_a_topic_is_switched_off_while_records_wait_and_only_new_ones_are_
         async def other_delivers_at_once():
             return await other.schedule({"too": other.in_ms(10 * HOUR_MS)}) == {}
 
-        assert await eventually(other_delivers_at_once, True, 10.0)
+        assert await eventually(other_delivers_at_once, True, PATIENCE_S)
         seen = await topic.values()
         assert (seen[0], seen[-1]) == ("new", "too")
         assert await topic.release(due + 1_000) == waiting
@@ -151,23 +151,23 @@ async def test_a_longer_delay_than_the_topic_allows_is_refused_and_the_limit_cha
 
 
 async def test_a_delay_above_the_servers_limit_is_refused_naming_it_and_writes_nothing(redis_url, prefix):
-    """DD-06: a limit of 5 s and a delay of 6 s; alone, beside a record that is not delayed, in a transaction, by REST,
+    """DD-06: a limit of 30 s, a delay of 31 s; alone, beside a record that is not delayed, in a transaction, by REST,
     and when a record that waits is moved."""
-    async with scheduling(redis_url, prefix, delayed_delivery_max_delay_ms=5_000) as topic:
-        produce, said = topic.broker.records.produce, "exceeds the maximum allowed delivery delay of 5000 ms"
-        too_long = NewRecord(None, b"x", deliver_after_ms=6_000)
+    async with scheduling(redis_url, prefix, delayed_delivery_max_delay_ms=30_000) as topic:
+        produce, said = topic.broker.records.produce, "exceeds the maximum allowed delivery delay of 30000 ms"
+        too_long = NewRecord(None, b"x", deliver_after_ms=31_000)
         txn = await begun(topic)
         for given, transaction in (([too_long], None), ([NewRecord(None, b"y"), too_long], None), ([too_long], txn)):
             with pytest.raises(DelayTooLong, match=said):
                 await produce("t", given, transaction=transaction)
         async with client_of(topic.broker) as client:
-            for body in ({"value": 1, "deliver_after": 6_000}, {"value": 1, "deliver_at": topic.in_ms(6_500)}):
+            for body in ({"value": 1, "deliver_after": 31_000}, {"value": 1, "deliver_at": topic.in_ms(60_000)}):
                 refused = await client.post("/v1/topics/t/scheduled", json=body)
                 assert refused.status_code == 400
                 assert said in refused.text
-        ((_, _, _, _, (placed,)),) = await produce("t", [NewRecord(None, b"fits", deliver_after_ms=5_000)])
+        ((_, _, _, _, (placed,)),) = await produce("t", [NewRecord(None, b"fits", deliver_after_ms=30_000)])
         with pytest.raises(DelayTooLong, match=said):
-            await topic.broker.delayed.reschedule("t", placed.id, deliver_after_ms=6_000)
+            await topic.broker.delayed.reschedule("t", placed.id, deliver_after_ms=31_000)
         await topic.broker.transactions.commit(txn)
         assert (await topic.values(), await topic.listed_values()) == ([], ["fits"])
 

@@ -31,7 +31,7 @@ from tests.support.scheduled import (
 
 async def test_nothing_is_early_by_a_millisecond_and_nothing_is_late(topic):
     """DD-03: due times a few milliseconds apart over a second, in no order, some of them in sealed buckets."""
-    rng, start = random.Random(3), topic.in_ms(1_000)
+    rng, start = random.Random(3), topic.in_ms(3_000)
     dues = {f"r{n}": start + rng.randrange(1_000) for n in range(90)}
     for at in range(0, 90, 30):
         await topic.schedule(dict(list(dues.items())[at : at + 30]))
@@ -44,14 +44,14 @@ async def test_nothing_is_early_by_a_millisecond_and_nothing_is_late(topic):
 
 
 async def test_due_records_skip_the_index_and_later_ones_wait_even_within_a_tick(redis_url, prefix):
-    """DD-03: with a tick of 10 s; strict, so that one millisecond ahead is ahead.  A second is taken for it, for the
+    """DD-03: with a tick of 10 s; strict, so that one millisecond ahead is ahead.  It is two seconds here, for the
     clock goes on."""
     async with scheduling(redis_url, prefix, topic_settings={"delayed_delivery_tick_time_ms": 10_000}) as topic:
         now = topic.in_ms(0)
         assert await topic.schedule({"long ago": 1, "just now": now - 1, "now": now}) == {}
         assert (await topic.values(), await topic.waiting()) == (["long ago", "just now", "now"], 0)
-        witness, due = Witness(topic), topic.in_ms(1_000)
-        assert set(await topic.schedule({"in a second": due})) == {"in a second"}
+        witness, due = Witness(topic), topic.in_ms(2_000)
+        assert set(await topic.schedule({"in two seconds": due})) == {"in two seconds"}
         await witness.watch(4)
         assert witness.early([0, 0, 0, due]) == []
 
@@ -69,9 +69,10 @@ async def test_everything_comes_exactly_once_through_restarts_merges_rebuilds_an
     }  # fmt: skip
     async with scheduling(redis_url, prefix, partitions=2, **small) as topic:
         sent: tuple[list[str], list[str]] = ([], [])
-        start, cancelled = topic.in_ms(0), 0
+        cancelled = 0
         for life in range(5):
             async with one(redis_url, prefix, name=f"b{life}", **small) as mortal:
+                start = topic.in_ms(0)
                 for number in range(10):
                     partition = number % 2
                     dues = {f"{life}.{number}.{n}": start + rng.randrange(500, 6_000) for n in range(60)}
@@ -119,13 +120,13 @@ async def test_a_store_that_fails_at_the_moment_of_release_loses_nothing_and_del
         async with scheduling(link.url, prefix) as topic, one(redis.url, prefix, name="looks on") as reader:
             other = ScheduledTopic(reader, "t")
             await reader.delayed.close()  # only the broker behind the proxy releases
-            due = topic.in_ms(1_500)
+            due = topic.in_ms(4_000)
             values = await topic.fill(10, due, step_ms=0)
             await link.refuse()
             await asyncio.sleep(max(0, due - topic.in_ms(0)) / 1000 + 0.5)
             assert await other.values() == []
             await link.accept_again()
-            assert await other.seen(10, within_s=10.0) == values
+            assert await other.seen(10, within_s=30.0) == values
 
 
 async def test_a_release_that_fails_is_tried_again_soon(topic, monkeypatch):
@@ -138,7 +139,7 @@ async def test_a_release_that_fails_is_tried_again_soon(topic, monkeypatch):
             raise StoreUnavailable("LOADING")
         return await DelayScripts.fire(index.scripts, most)
 
-    due = topic.in_ms(1_000)
+    due = topic.in_ms(2_000)
     values = await topic.fill(10, due)
     monkeypatch.setattr(index.scripts, "fire", fire)
     witness = Witness(topic)
@@ -153,9 +154,9 @@ async def test_a_reply_that_is_lost_at_release_neither_repeats_nor_loses_it(redi
         async with scheduling(link.url, prefix) as topic, one(redis.url, prefix, name="looks on") as reader:
             other = ScheduledTopic(reader, "t")
             await reader.delayed.close()
-            values = await topic.fill(10, topic.in_ms(1_000))
+            values = await topic.fill(10, topic.in_ms(3_000))
             link.muted = 100  # every reply on the connections there are is lost, and so on those that follow
-            assert await other.seen(1, within_s=10.0)
+            assert await other.seen(1, within_s=30.0)
             link.muted = 0
             link.cut()
             assert await other.seen(10) == values
@@ -246,7 +247,7 @@ async def test_a_server_clock_that_jumps_ahead_stops_no_timer(topic, monkeypatch
 
 async def test_a_server_clock_that_jumps_back_loses_nothing_and_makes_nothing_early_that_waits(topic, monkeypatch):
     """DD-14: what was thought to be due in half a second is due in an hour; what is due before that is in time."""
-    sooner, later, shifted = topic.in_ms(1_500), topic.in_ms(HOUR_MS + 500), ShiftedTime(topic, monkeypatch)
+    sooner, later, shifted = topic.in_ms(3_000), topic.in_ms(HOUR_MS + 500), ShiftedTime(topic, monkeypatch)
     await topic.schedule({"sooner": sooner})
     shifted.shift_ms = HOUR_MS
     await topic.broker.delayed.learn_time()

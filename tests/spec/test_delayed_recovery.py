@@ -49,7 +49,7 @@ async def test_a_thousand_records_survive_a_kill_and_none_of_them_is_early(redis
     """DD-32, DD-34: in real time, with snapshots that are missing when the second broker comes."""
     dues: dict[str, int] = {}
     async with scheduling(redis_url, prefix, delayed_delivery_min_index_count_per_bucket=100) as topic:
-        due = topic.in_ms(3_000)
+        due = topic.in_ms(8_000)
         for number in range(10):
             some = {f"{number}.{n}": due + 10 * n + number for n in range(100)}  # the buckets' times interleave
             await topic.schedule(some)
@@ -78,7 +78,7 @@ async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_conti
         other = ScheduledTopic(broker, "other")
         for topic in (slow, other):
             await broker.subscriptions.create(topic.name, "s")
-        values = await slow.fill_buckets(1, slow.in_ms(700))
+        values = await slow.fill_buckets(1, slow.in_ms(3_000))
         trouble = Trouble(broker.store)
         trouble.hang("{t:0}:delay:snap:")
         await asyncio.wait_for(trouble.hung.wait(), PATIENCE_S)
@@ -188,7 +188,7 @@ async def _tidied(topic, trouble, failures):
 
 async def test_a_segment_that_cannot_be_loaded_is_tried_again_until_it_can(topic):
     """DD-35: four failures in real time; the bucket stays as it was, and all comes in order."""
-    values = await topic.fill_buckets(2, topic.in_ms(800))
+    values = await topic.fill_buckets(2, topic.in_ms(3_000))
     trouble = Trouble(topic.broker.store)
     trouble.fails["delay/load"] = 4
     failed = operations("failed", "load")

@@ -46,7 +46,7 @@ async def test_the_last_entry_of_a_segment_brings_the_next_one_and_slow_storage_
 
     monkeypatch.setattr(BucketStorage, "segment", slowly)
     async with scheduling(redis_url, prefix, delayed_delivery_load_ahead_ms=5_000) as topic:
-        start = topic.in_ms(1_500)
+        start = topic.in_ms(3_000)
         dues = {f"r{n}": start + 120 * n for n in range(20)}
         await topic.schedule(dues)
         await topic.sealed(1)

@@ -68,7 +68,7 @@ class Member:
             self.owned = {name: topic.partitions for name, topic in assigned}
         return self.owned
 
-    async def until(self, wanted: Numbers, within_s: float = 5.0) -> None:
+    async def until(self, wanted: Numbers, within_s: float = 10.0) -> None:
         """Then it also has said so."""
         assert await eventually(self.beat, wanted, within_s) == wanted
         await self.beat()

@@ -62,9 +62,9 @@ async def test_closing_gives_back_at_once_what_was_not_acknowledged(stub, client
 
 
 async def test_a_message_whose_lease_ran_out_while_it_waited_is_not_handed_out(stub, client):
-    async with client.consumer("orders", "billing", prefetch=10, ack_timeout_ms=30) as consumer:
+    async with client.consumer("orders", "billing", prefetch=10, ack_timeout_ms=300) as consumer:
         assert len(await consumer.receive(1)) == 1
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.35)
         assert await consumer.receive(100, wait_ms=10) == []
 
 

@@ -153,10 +153,10 @@ async def test_a_commit_whose_answer_was_lost_appends_once(stub, client):
 
 
 async def test_a_commit_without_an_answer_may_be_called_again(stub):
-    async with AsyncClient("http://b", http=stub, timeout_ms=30) as client:
+    async with AsyncClient("http://b", http=stub, timeout_ms=250) as client:
         txn = client.transaction()
         sending = await txn.send("t", "x", partition=0)
-        for _ in range(50):
+        for _ in range(500):
             stub.fail("POST", "/records", lost)
         with pytest.raises(errors.OutcomeUnknown):
             await txn.commit()
@@ -174,10 +174,10 @@ async def test_a_commit_without_an_answer_may_be_called_again(stub):
 
 
 async def test_a_commit_that_reached_no_broker_may_be_called_again(stub):
-    async with AsyncClient("http://b", http=stub, timeout_ms=30) as client:
+    async with AsyncClient("http://b", http=stub, timeout_ms=250) as client:
         txn = client.transaction()
         await txn.send("t", "x", partition=0)
-        for _ in range(50):
+        for _ in range(500):
             stub.fail("POST", "/records", not_sent)
         with pytest.raises(errors.Unavailable) as failed:
             await txn.commit()

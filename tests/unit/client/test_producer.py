@@ -48,8 +48,8 @@ async def test_a_batch_whose_answer_was_lost_is_in_the_log_once():
 async def test_partition_gets_a_new_producer_id_after_a_batch_of_unknown_outcome():
     # Given a producer whose first batch gets no answer until the time is up
     stub = StubBroker()
-    async with AsyncClient("http://b", http=stub, timeout_ms=40) as client:
-        for _ in range(50):
+    async with AsyncClient("http://b", http=stub, timeout_ms=250) as client:
+        for _ in range(500):
             stub.fail("POST", "/records", lost)
         producer = client.producer("orders", linger_ms=0)
         with pytest.raises(errors.OutcomeUnknown):

@@ -127,7 +127,7 @@ async def test_it_looks_after_its_groups_by_itself(coordinator, redis, monkeypat
 
 
 async def test_expired_member_is_removed_without_a_request(coordinator):
-    group = await settled(coordinator, session_ms=30)
+    group = await settled(coordinator, session_ms=300)
     while not group.is_empty:
         await asyncio.sleep(0.005)
     assert group.generation == 2
