@@ -15,6 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.broker.produce.large_messages import LargeMessage
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.client import TxnState
 from redis_ledger.records.large_messages import CHUNK_BYTES, chunk_of, descriptor_of
 from tests.support.broker import eventually, heads, one, records, two, vanish, visible
@@ -253,6 +254,15 @@ async def test_what_cannot_be_a_large_message_is_refused_before_anything_is_writ
             for query, content in (("", pieces()), ("?headers=[1]", b"a"), ("?key=a&key_base64=YQ==", b"a")):
                 answer = await http.post(f"/v1/topics/t/largeMessages{query}", content=content)
                 assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request"), query
+
+
+async def test_an_ordinary_record_with_the_header_of_a_descriptor_is_no_large_message(redis_url, prefix):
+    """Any client can write one.  The log behind it is not searched for chunks, since it may be long."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        await broker.records.produce("t", [NewRecord(None, b"", [("rl-large", b"id 5 5000000")])])
+        with pytest.raises(errors.UnknownLargeMessage):
+            await broker.large_message_reader.find("t", 0, 0)
 
 
 async def test_a_repeated_request_with_an_idempotency_key_writes_one_message(brokers):

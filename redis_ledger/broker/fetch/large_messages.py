@@ -40,7 +40,10 @@ class LargeMessageReader:
         self._catalog, self._decoding = catalog, decoding
 
     async def find(self, topic: str, number: int, offset: int) -> FoundLarge:
-        """The committed large message that begins at `offset`.  Raises UnknownLargeMessage, OffsetOutOfRange."""
+        """The committed large message that begins at `offset`.  Any client can write a record with the header of a
+        descriptor; outside of a transaction it is none, and has no marker at which the search for its chunks ends.
+
+        Raises UnknownLargeMessage, OffsetOutOfRange."""
         partition = await self._catalog.partition(topic, number)
         try:
             read = await partition.reader.read(offset, committed=True, bytes_max=1, records_max=1)
@@ -55,7 +58,7 @@ class LargeMessageReader:
             descriptor = descriptor_of(records[0].headers) if records else None
             # The entry that was read has no producer if the records were offloaded; the log has them all.
             (logged, *_) = (*await partition.reader.log_entries(offset, 1), None)
-            if descriptor is not None and logged is not None:
+            if descriptor is not None and logged is not None and logged.is_transactional:
                 return FoundLarge(partition, offset, logged.producer_id, descriptor)
         raise UnknownLargeMessage(f"The record at offset {offset} of {topic}:{number} is not a large message.")
 
