@@ -35,7 +35,8 @@ def consume(
         typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge the printed messages."),
     ] = None,
     kind: Annotated[
-        Literal["shared", "exclusive"] | None, typer.Option(help="Kind of a new subscription; default: shared.")
+        Literal["shared", "exclusive", "failover"] | None,
+        typer.Option(help="Kind of a new subscription; default: shared."),
     ] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Read only this partition.")] = None,
     offset: Annotated[str, typer.Option(help="earliest, latest, or a number; without --subscription.")] = "earliest",
@@ -100,7 +101,7 @@ def _receive(
     client: Client,
     topic: str,
     subscription: str,
-    kind: Literal["shared", "exclusive"],
+    kind: Literal["shared", "exclusive", "failover"],
     max_: int | None,
     follow: bool,
     show: Callable[[Message], None],

@@ -40,14 +40,14 @@ _SUMS = (
 def create(
     topic: Topic,
     name: Name,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="shared or exclusive.")] = "shared",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="shared, exclusive or failover.")] = "shared",
     start: Annotated[str, typer.Option(metavar="WHERE", help="earliest or latest.")] = "earliest",
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """Create a subscription; it may exist already."""
     with connected(url, json) as client:
-        wanted = cast("Literal['shared', 'exclusive']", kind)
+        wanted = cast("Literal['shared', 'exclusive', 'failover']", kind)
         where = cast("Literal['earliest', 'latest']", start)
         _show(client.subscriptions.create(topic, name, wanted, where), json)
 

@@ -64,6 +64,19 @@ async def exclusive(broker: Broker) -> None:
     await broker.subscriptions.delete("t", "s")
 
 
+async def failover(broker: Broker) -> None:
+    """As many consumers as a subscription may have, and one that closes with many leases."""
+    partition = await filled(broker, REQUEST)
+    await broker.subscriptions.create("t", "s", "failover")
+    await received(broker, REQUEST)
+    for n in range(2, 101):
+        assert await broker.subscriptions.receive("t", "s", f"c{n}") == []
+    await broker.subscriptions.close_consumer("t", "s", "c1")
+    assert await broker.subscriptions.receive("t", "s", "c100") == []
+    assert len(await received(broker, REQUEST, consumer="c2")) == REQUEST
+    assert partition.number == 0
+
+
 async def single_nacks(broker: Broker) -> None:
     await filled(broker, 2 * REQUEST)
     await broker.subscriptions.create("t", "s", "shared")
@@ -177,6 +190,6 @@ async def _pend(broker: Broker, partition: Partition, entry: OffsetEntry, txn: T
 
 
 INPUTS = (
-    single_acks, exclusive, single_nacks, held_and_committed, held_and_aborted, held_and_trimmed, held_by_many,
-    held_cumulatively, aborted, group_offsets,
+    single_acks, exclusive, failover, single_nacks, held_and_committed, held_and_aborted, held_and_trimmed,
+    held_by_many, held_cumulatively, aborted, group_offsets,
 )  # fmt: skip

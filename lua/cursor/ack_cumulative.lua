@@ -19,7 +19,7 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 if not c then return refused end
 local offset = tonumber(ARGV[3])
-if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
+if not cursors.is_ordered(c.kind) then return { WRONG_KIND, c.kind } end
 if offset >= c.read then return { NOT_DELIVERED, c.read } end
 
 local touched, size, reached = {}, 0, nil

@@ -42,7 +42,7 @@ end
 
 if cumulative then
   local offset, begin = tonumber(ARGV[8]), tonumber(ARGV[8 + 1])
-  if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
+  if not cursors.is_ordered(c.kind) then return { WRONG_KIND, c.kind } end
   if offset >= c.read then return { NOT_DELIVERED, c.read } end
   local upto = held and held.upto
   if upto == offset then return { OK, held_by_it(), c.mark } end -- a retry gets the first reply

@@ -7,17 +7,17 @@ acknowledged in the same step, also after the last delivered record, so they nev
     log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is skipped,  d
     offset   0   1     2     3     4    5          bits set               2 3 4
 
-A shared subscription redelivers leases of any consumer that are due.  An exclusive one delivers in order: first every
-lease that its owner has not received or not acknowledged, then new records.
+A shared subscription redelivers leases of any consumer that are due.  An exclusive or failover one is ordered: first
+every lease that its owner has not received or not acknowledged, then new records.
 
     after 3     0  1  2  3 | 4  5 | 6  7       4 and 5 are leased to the owner, but the response with them was lost:
                 received               new      they are delivered again with the same count, and then 6 and 7
 
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
-            6 ack_timeout_ms  7 session_ms (exclusive)
-            8 epoch (exclusive): of this consumer's ownership, from cursor/claim; "" without one
-            9 after    the consumer has received up to this offset; "": redeliver everything that is leased (exclusive), or
+            6 ack_timeout_ms  7 session_ms (ordered)
+            8 epoch (ordered): of this consumer's ownership, from cursor/claim; "" without one
+            9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered), or
             that the repeated request leased
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
             11 request  name of the request, no spaces, or ""
@@ -25,7 +25,7 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now; next_due: when
             the next lease expires, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger,
             entry, base, records, bytes, producer, flags, append time, the last eight from the log entry
-            | {NOT_OWNER} an exclusive subscription, and the epoch is missing or of an earlier owner: call cursor/claim
+            | {NOT_OWNER} an ordered subscription, and the epoch is missing or of an earlier owner: call cursor/claim
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 are read for a repeated request) of l, and e log
             entries, at most 400: with too few records and more 1, the caller sends another call.
@@ -44,16 +44,16 @@ local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEY
 if not c then return refused end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local deadline, exclusive, epoch = now + tonumber(ARGV[6]), c.kind == "exclusive", tonumber(ARGV[8])
+local deadline, ordered, epoch = now + tonumber(ARGV[6]), cursors.is_ordered(c.kind), tonumber(ARGV[8])
 local after, is_unseen, request = tonumber(ARGV[9]) or -1, ARGV[10] == "1", ARGV[11]
-if exclusive and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
+if ordered and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
 local clear_to, walk = checkpoints.read(state[4])
 if walk then
   checkpoints.step(KEYS[1], aborted, walk)
   return { OK, c.mark, c.read, stable, 1, -1 }
 end
 cursors.trim(c, tonumber(state[2]))
-if exclusive then
+if ordered then
   if c.consumer ~= consumer then -- a new owner: leases of its earlier ownership may belong to another consumer now
     after, is_unseen, c.taken = -1, false, c.read
   end
@@ -84,7 +84,7 @@ if ARGV[12] == "1" then
     if lease.first > after and of_this_request(lease) then add(lease, lease.first, true) end
   end
 end
-if exclusive then
+if ordered then
   local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
   truncated = #names == DUE_MAX
   local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", 0, 1)[1]
@@ -118,7 +118,7 @@ local due = {}
 for _, each in pairs(again) do due[#due + 1] = each end
 table.sort(due, function(a, b) return a[1].first < b[1].first end)
 
-local reply, more, changed = { OK, 0, 0, 0, 0, 0 }, 0, exclusive
+local reply, more, changed = { OK, 0, 0, 0, 0, 0 }, 0, ordered
 local grants, passed = {}, {}
 
 local function deliver(fields, first, last, count)
@@ -174,7 +174,7 @@ for _, each in ipairs(due) do
   cursors.keep(c, lease, lease.first, from - 1)
   cursors.keep(c, lease, reached, lease.last)
 end
-if exclusive and truncated then left = 0 end -- in order: no new records before all of those
+if ordered and truncated then left = 0 end -- in order: no new records before all of those
 for _, grant in ipairs(grants) do
   if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
 end

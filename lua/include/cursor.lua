@@ -9,13 +9,16 @@
 --     leased, returned   number of leased offsets, and how many of these have no consumer: they were returned by a nack
 --              or by an aborted transaction
 --     acks     offsets acknowledged beyond the mark: include/acks
---     consumer, epoch, taken   of an exclusive subscription: the last consumer that received here, the epoch of its
---              ownership (cursor/claim), and the value of `read` when it received for the first time
+--     consumer, epoch, taken   of an exclusive or failover subscription: the last consumer that received here, the epoch
+--              of its ownership (cursor/claim), and the value of `read` when it received for the first time
 --     pending  offsets that transactions hold: include/pending_acks
 -- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = { CHUNK = 8192 }
 local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned" }
+
+-- Whether one consumer is active at a time and receives in order.
+function cursors.is_ordered(kind) return kind == "exclusive" or kind == "failover" end
 
 function cursors.whole(n) return string.format("%d", n) end
 

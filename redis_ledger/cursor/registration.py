@@ -1,6 +1,6 @@
 """Registers a subscription and its owner on partition 0, and creates its cursors on the other partitions.
 
-    partition 0        register: kind, incarnation, start, number of partitions; owner of an exclusive subscription
+    partition 0        register: kind, incarnation, start, number of partitions; the active consumer
     other partitions   a cursor with the same incarnation
 
 The incarnation is a random word.  It distinguishes a cursor from the leftover of a deleted subscription with its name.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from redis_ledger.cursor.script_errors import checked, text, token
 from redis_ledger.cursor.scripts import Kind, Where
@@ -18,11 +19,13 @@ from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
-KINDS: dict[str, Kind] = {"exclusive": "exclusive", "shared": "shared", "kafka": "kafka"}
+KINDS: dict[str, Kind] = {"exclusive": "exclusive", "failover": "failover", "shared": "shared", "kafka": "kafka"}
+ORDERED = ("exclusive", "failover")  # kinds with one active consumer, which receives in order
 
 _CREATE = Script.load("cursor/create")
 _DELETE = Script.load("cursor/delete")
 _CLAIM = Script.load("cursor/claim")
+_LEAVE = Script.load("cursor/leave")
 
 
 class Registration(NamedTuple):
@@ -95,6 +98,15 @@ async def delete(store: Store, keys: PartitionKeys, topic_id: str, name: str, in
     return text(found) if removed else None
 
 
+class Claim(NamedTuple):
+    """epoch: of the consumer's ownership; None for a stand-by of a failover subscription.  owner: the active consumer,
+    left_ms: the rest of its session."""
+
+    epoch: int | None
+    owner: str
+    left_ms: int = 0
+
+
 async def claim(
     store: Store,
     keys: PartitionKeys,
@@ -105,11 +117,12 @@ async def claim(
     now_ms: int,
     session_ms: int,
     take: bool = True,
-) -> int | None:
-    """On partition 0: makes the consumer the owner of an exclusive subscription, or extends its session.  Returns the
-    epoch of its ownership, or None for a shared subscription.  Ownership survives an outage of Redis.
+) -> Claim | None:
+    """On partition 0: makes the consumer the owner of an exclusive or failover subscription, or a stand-by, or extends
+    its session.  Returns None for a shared subscription.  Ownership survives an outage of Redis.
 
-    take: False only extends.  Raises ConsumerBusy (with the owner and the rest of its session).
+    take: False only extends.  Raises ConsumerBusy (with the owner and the rest of its session) on an exclusive
+    subscription.
     """
     pause = store.pause(keys.state)
     times = ("", "") if pause is None else (now_ms - round(s * 1000) for s in pause)
@@ -117,4 +130,11 @@ async def claim(
     reply = await store.call(_CLAIM, (keys.state, keys.sub(name).cursor), args)
     if reply[0] == Status.WRONG_KIND and reply[1] == b"shared":
         return None
-    return int(checked(reply, name)[1])
+    _, epoch, *owner = checked(reply, name)
+    return Claim(None, unquote(text(owner[0])), owner[1]) if owner else Claim(int(epoch), consumer)
+
+
+async def leave(store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str) -> None:
+    """On one partition: removes a consumer and ends its ownership."""
+    reply = await store.call(_LEAVE, (keys.state, keys.sub(name).cursor), (topic_id, token(consumer)))
+    checked(reply, name)

@@ -42,6 +42,8 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
             consumer=owner,
             retry_after_ms=left_ms,
         )
+    if status == Status.TOO_MANY:
+        return ConsumerBusy(f"Subscription {name!r} has as many stand-by consumers as it can have; close some of them.")
     if status == Status.NOT_LEASED:
         owner = unquote(text(reply[2]))
         return NotYourMessage(
@@ -70,7 +72,7 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
         return WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only its members take and commit messages.")
     if status == Status.WRONG_KIND:
         return WrongSubscriptionKind(
-            f"Subscription {name!r} is {text(reply[1])}; cumulative acknowledgement needs an exclusive one."
+            f"Subscription {name!r} is {text(reply[1])}; cumulative acknowledgement needs an exclusive or failover one."
         )
     assert status == Status.BAD_OFFSET, f"a cursor script answered {reply!r}"
     start, end = int(reply[1]), int(reply[2])

@@ -21,7 +21,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
-Kind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
+Kind = Literal["exclusive", "failover", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
 Where = int | Literal["earliest", "latest"]
 
 BACKLOG_ENTRIES = 500  # log entries that stats reads

@@ -24,7 +24,7 @@ class SubscriptionExists(Conflict):
 
 
 class WrongSubscriptionKind(Conflict):
-    """The subscription's kind does not allow this. Cumulative acknowledgements need an exclusive subscription."""
+    """The subscription's kind does not allow this. Cumulative acknowledgements need `exclusive` or `failover`."""
 
     code, kafka_code = "wrong_subscription_kind", 23
 

@@ -27,7 +27,7 @@ from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
-LOOK_AGAIN = b"look again"  # messages were returned to a subscription: no offset has moved
+LOOK_AGAIN = b"look again"  # messages were returned to a subscription, or its consumer has left: no offset has moved
 CHECK_S = 1.0
 FRESH_S = 1.0
 CHECKED_MAX = 32  # channels read by one check
@@ -35,16 +35,17 @@ LINGER_S = 30.0  # a channel without listeners is unsubscribed after this long
 
 
 class Listener:
-    """The changes of some partitions, for one reader."""
+    """The changes of some partitions, for one reader.  committed None: only that messages were returned, or a consumer
+    has left."""
 
-    def __init__(self, committed: bool) -> None:
+    def __init__(self, committed: bool | None) -> None:
         self._committed = committed
         self._woken = asyncio.Event()
         self._closed = False
         self._changed: set[bytes] = set()
 
     def notify(self, channel: bytes, end: int, stable: int, last_end: int, last_stable: int) -> None:
-        if (stable > last_stable) if self._committed else (end > last_end):
+        if self._committed is not None and ((stable > last_stable) if self._committed else (end > last_end)):
             self.wake(channel)
 
     def wake(self, channel: bytes) -> None:
@@ -155,7 +156,7 @@ class Waiters:
         self.missed = 0
 
     @asynccontextmanager
-    async def listen(self, partitions: Sequence[PartitionKeys], *, committed: bool) -> AsyncIterator[Listener]:
+    async def listen(self, partitions: Sequence[PartitionKeys], *, committed: bool | None) -> AsyncIterator[Listener]:
         """A listener for every change from now on.  Read the state after entering this context."""
         now = self._loop.time()
         channels = []
@@ -204,7 +205,7 @@ class Waiters:
         channel.idle_since = self._loop.time()
 
     async def poke(self, keys: PartitionKeys) -> None:
-        """Wakes the waiting readers of every broker, after messages were returned to a subscription."""
+        """Wakes the waiting readers of every broker: messages were returned to a subscription, or a consumer left."""
         await self._store.command("SPUBLISH", keys.wake, LOOK_AGAIN, key=keys.state)
 
     async def close(self) -> None:

@@ -127,6 +127,9 @@ class Subscription:
         args = (TOPIC_ID, consumer, self.now, SESSION, int(take), *times)
         return self.run("cursor/claim", (self.log.keys.state, self.keys.cursor), *args)
 
+    def leave(self, consumer: str = "c1") -> list[Any]:
+        return self.run("cursor/leave", (self.log.keys.state, self.keys.cursor), TOPIC_ID, consumer)
+
     def receive_raw(
         self,
         consumer: str,
@@ -144,7 +147,7 @@ class Subscription:
         p = self.log.keys
         if epoch is None:
             epoch = ""
-            if self.kind == "exclusive":
+            if self.kind in ("exclusive", "failover"):
                 status, epoch, *_ = owned = self.own(consumer)
                 if status != Status.OK:
                     return owned

@@ -74,7 +74,7 @@ async def create_subscription(request: HttpRequest, topic: str, body: bodies.Cre
 
     A topic that does not exist is created if `auto_create_topics` is on.
     `shared`: any number of consumers, each message is leased to one of them. `exclusive`: one consumer at a time, in
-    order, with cumulative acknowledgement.
+    order, with cumulative acknowledgement. `failover`: as `exclusive`, and further consumers stand by.
     """
     check_subscription_name(body.name)
     request.check(Op.READ, Resource.GROUP, body.name)
@@ -144,6 +144,9 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     consumer that receives again before it acknowledges sets `after` to the last message that it has of each partition;
     unacknowledged messages up to there are not sent again.
 
+    A failover subscription does the same, and its other consumers stand by: with `wait_ms`, their requests wait, and
+    return messages as soon as their consumer is the active one. Without, they return none.
+
     If the response is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
 
     Messages of a batch that is too large to decode are not delivered but listed in `skipped`. They are leased like
@@ -206,7 +209,7 @@ async def ack(request: HttpRequest, topic: str, name: str, body: bodies.Ack) -> 
 async def ack_cumulative(
     request: HttpRequest, topic: str, name: str, body: bodies.AckCumulative
 ) -> bodies.Acknowledged:
-    """Acknowledge all messages of a partition up to and including one; exclusive subscriptions only.
+    """Acknowledge all messages of a partition up to and including one; exclusive and failover subscriptions only.
 
     The request is rejected if one of them was not delivered to this consumer.
     """

@@ -27,13 +27,13 @@ from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX
 
 class CreateSubscription(Request):
     name: SubscriptionName
-    kind: Literal["shared", "exclusive"] = "shared"
+    kind: Literal["shared", "exclusive", "failover"] = "shared"
     start: Literal["earliest", "latest"] = "earliest"
 
 
 class SubscriptionRef(Reply):
     name: str
-    kind: Literal["shared", "exclusive", "kafka"]
+    kind: Literal["shared", "exclusive", "failover", "kafka"]
 
 
 class Subscriptions(Reply):
@@ -76,7 +76,7 @@ class DeadLetters(Reply):
 class Subscription(Reply):
     topic: str
     name: str
-    kind: Literal["shared", "exclusive", "kafka"]
+    kind: Literal["shared", "exclusive", "failover", "kafka"]
     backlog: Annotated[int, Meta(description="Deliverable messages that are not acknowledged.")]
     backlog_is_exact: Annotated[
         bool, Meta(description="Whether the backlogs of all partitions are exact; else an upper bound.")

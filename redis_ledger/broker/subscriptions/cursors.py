@@ -53,7 +53,11 @@ class Cursors:
     # -- life cycle --------------------------------------------------------------------------------------------------
 
     async def create(
-        self, topic: str, name: str, kind: Literal["exclusive", "shared"], start: Literal["earliest", "latest"]
+        self,
+        topic: str,
+        name: str,
+        kind: Literal["exclusive", "failover", "shared"],
+        start: Literal["earliest", "latest"],
     ) -> bool:
         """Returns whether this call created it.  Afterwards every partition has its cursor.
         Raises SubscriptionExists (another kind), UnknownTopic."""

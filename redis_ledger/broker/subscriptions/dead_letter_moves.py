@@ -23,6 +23,7 @@ from redis_ledger.broker.types import (
     SubscriptionStats,
     always,
 )
+from redis_ledger.cursor.registration import ORDERED
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import MessageId
 from redis_ledger.records.large_messages import copied
@@ -104,7 +105,7 @@ class DeadLetterMover:
             return list(messages)
         moved = await self.move(topic, name, consumer, list(dead.values()), always)
         metrics.topics.of(topic).dead += len(moved)
-        if len(moved) < len(dead) and (await self._stats(topic, name)).kind == "exclusive":
+        if len(moved) < len(dead) and (await self._stats(topic, name)).kind in ORDERED:
             dead = {id: dead[id] for id in moved}
         return [each for each in messages if each.id not in dead]
 

@@ -13,10 +13,10 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule, DeadLetterRules
-from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.long_polls import Leased
 from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.clock import Clock
@@ -64,7 +64,7 @@ class Leasing:
         self,
         store: Store,
         cursors: Cursors,
-        sessions: ExclusiveConsumers,
+        sessions: ConsumerSessions,
         waiters: Waiters,
         rules: DeadLetterRules,
         mover: DeadLetterMover,

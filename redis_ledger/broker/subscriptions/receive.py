@@ -3,7 +3,8 @@
     all partitions watched by long polls?  no ─▶ lease on every partition ─▶ messages
                                            yes ─▶ wait in the subscription's queue (long_polls.py) ─▶ messages
 
-An exclusive subscription redelivers messages that its consumer has not received, so it always leases.
+An exclusive or failover subscription redelivers messages that its consumer has not received, so it always leases.  A
+stand-by of a failover subscription waits for its turn first.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 
+from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions, ConsumerStandby
 from redis_ledger.broker.subscriptions.cursors import Cursors
-from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX, Leasing, ReceiveCall
 from redis_ledger.broker.subscriptions.long_polls import Leased, LongPolls
 from redis_ledger.broker.types import Message, Skipped
@@ -32,7 +33,7 @@ class Receiver:
     def __init__(
         self,
         cursors: Cursors,
-        sessions: ExclusiveConsumers,
+        sessions: ConsumerSessions,
         leasing: Leasing,
         long_polls: LongPolls,
         decoding: Decoding,
@@ -62,8 +63,8 @@ class Receiver:
     ) -> list[Message]:
         """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
 
-        after      of an exclusive subscription: the last message of each partition that the consumer has received.  On
-                   a partition without one it gets all unacknowledged messages again.
+        after      of an exclusive or failover subscription: the last message of each partition that the consumer has
+                   received.  On a partition without one it gets all unacknowledged messages again.
         request    a name of this request.  is_repeat: the response to an earlier request of this name was lost; the
                    messages leased for it are returned again.
         skipped    gets leased records that are too large to decode: they stay leased until their ack timeout, and can
@@ -97,19 +98,36 @@ class Receiver:
     async def _receive(
         self, receive: ReceiveCall, topic: str, partitions: Sequence[int] | None, wait_ms: int
     ) -> list[Message]:
-        name, max_records = receive.name, receive.records_max
+        name = receive.name
         if partitions is None:
             chosen = await self._cursors.partitions(topic)
         else:
             chosen = await self._cursors.chosen(topic, partitions)
         deadline = self._loop.time() + wait_ms / 1000
+        while True:
+            try:
+                return await self._receive_active(receive, chosen, deadline)
+            except ConsumerStandby:
+                (first,) = await self._cursors.chosen(topic, (0,))
+                if not await self._sessions.wait_turn(first, name, receive.request.consumer, deadline):
+                    return []
+
+    async def _receive_active(
+        self, receive: ReceiveCall, chosen: Sequence[Partition], deadline: float
+    ) -> list[Message]:
+        """Raises ConsumerStandby if the consumer is not the active one, or not any more."""
+        name, max_records = receive.name, receive.records_max
+        wait_ms = (deadline - self._loop.time()) * 1000
         if receive.request.is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
             turn = next(self._turn) % len(chosen)
-            leased = await self._leasing.once(receive, chosen[turn:] + chosen[:turn])
+            leased = await self._leasing.once(receive, [*chosen[turn:], *chosen[:turn]])
             if not leased.is_empty or wait_ms <= 0:
                 return leased.messages
         seconds = max(deadline - self._loop.time(), 0)
-        return await self._long_polls.wait(name, chosen, max_records, seconds, _Waiting(self._leasing, receive, chosen))
+        (first,) = await self._cursors.chosen(chosen[0].topic, (0,))
+        async with self._sessions.kept(first, name, receive.request.consumer):
+            waiting = _Waiting(self._leasing, receive, chosen)
+            return await self._long_polls.wait(name, chosen, max_records, seconds, waiting)
 
     def _is_left_to_wake_ups(self, name: str, partitions: Sequence[Partition]) -> bool:
         is_shared = self._sessions.is_shared(partitions[0].topic_id, name)

@@ -1,7 +1,7 @@
-"""Subscriptions: shared or exclusive consumption of a topic's messages, and their acknowledgement.
+"""Subscriptions: shared, exclusive or failover consumption of a topic's messages, and their acknowledgement.
 
 A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  Delivery is in
-receive.py and leasing.py, waiting in long_polls.py, ownership of exclusive subscriptions in exclusive_consumer.py.
+receive.py and leasing.py, waiting in long_polls.py, sessions of consumers in consumer_sessions.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
+from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions
 from redis_ledger.broker.subscriptions.cursors import Cursors, gather_all
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover, Execution
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
-from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.subscriptions.long_polls import LongPolls
 from redis_ledger.broker.subscriptions.receive import Receiver
@@ -23,7 +23,7 @@ from redis_ledger.broker.transactions.participant_registry import ParticipantReg
 from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import scripts
+from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.pending_acks import PendingAcks
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.decoding.budget import Decoding
@@ -65,7 +65,7 @@ class Subscriptions:
         self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
         self._rules, self._clock = rules, clock
         self.mover = DeadLetterMover(execute, self.stats)
-        self._sessions = ExclusiveConsumers(store, clock, config.consumer_session_ms)
+        self._sessions = ConsumerSessions(store, clock, config.consumer_session_ms, waiters)
         self._holds: dict[tuple[str, int, str], PendingAcks] = {}
         self._ack_thresholds = settings_of(config)[PENDING_ACKS].thresholds(HOLDS_BYTES_MAX)
         leasing = Leasing(store, self.cursors, self._sessions, waiters, rules, self.mover, config, clock)
@@ -82,7 +82,7 @@ class Subscriptions:
         self,
         topic: str,
         name: str,
-        kind: Literal["exclusive", "shared"] = "shared",
+        kind: Literal["exclusive", "failover", "shared"] = "shared",
         start: Literal["earliest", "latest"] = "earliest",
     ) -> tuple[SubscriptionStats, bool]:
         """Returns the subscription, and whether this call created it.  Raises SubscriptionExists, UnknownTopic."""
@@ -229,6 +229,19 @@ class Subscriptions:
 
         returned = sum(await self.cursors.act_on_all(found, name, release))
         await self.extend_session(topic, name, consumer)
+        return returned
+
+    async def close_consumer(self, topic: str, name: str, consumer: str) -> int:
+        """Ends a consumer's session: returns its unacknowledged messages for redelivery, and lets the next consumer of
+        an exclusive or failover subscription in at once.  Returns how many messages.  A repeated call does nothing."""
+        partitions = await self.cursors.partitions(topic)
+        returned = await self.nack(topic, name, consumer, None)
+        first = partitions[0]
+        self._sessions.forget(first, name, consumer)
+        await self.cursors.act_on_all(
+            partitions, name, lambda p: registration.leave(self._store, p.keys, p.topic_id, name, consumer)
+        )
+        await self._waiters.poke(first.keys)
         return returned
 
     async def extend_session(self, topic: str, name: str, consumer: str) -> None:

@@ -26,7 +26,7 @@ from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex, AsyncWor
 from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
 from redis_ledger.client.values import id_of, ids_of
-from redis_ledger.errors import ClientClosed, LedgerError
+from redis_ledger.errors import ClientClosed, LedgerError, RouteNotFound
 from redis_ledger.ids import MessageId
 
 POLL_MS = 500  # longest wait of a prefetch request, and so the longest time that `close` waits for one
@@ -81,8 +81,8 @@ class AsyncConsumer:
         self._handed_out = Progress()
 
     @property
-    def _is_exclusive(self) -> bool:
-        return self._kind == "exclusive"
+    def _is_ordered(self) -> bool:
+        return self._kind in ("exclusive", "failover")
 
     @property
     def is_closed(self) -> bool:
@@ -172,7 +172,7 @@ class AsyncConsumer:
             await self._leases.ack(self.topic, self.subscription, self.name, ids_of(messages))
 
     async def ack_cumulative(self, message: Any, txn: AsyncTransaction | None = None) -> None:
-        """Acknowledges all messages of the partition up to this one.  Exclusive subscriptions only.
+        """Acknowledges all messages of the partition up to this one.  Exclusive and failover subscriptions only.
 
         await consumer.ack_cumulative(messages[-1])
         """
@@ -240,11 +240,18 @@ class AsyncConsumer:
             await self._give_back(ahead)
 
     async def _give_back(self, ids: list[MessageId] | None = None) -> None:
-        """ids None: all messages leased to this consumer."""
-        if self._is_created:
-            # If it fails, the leases expire.
-            with suppress(LedgerError):
-                await self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=CLOSE_MS)
+        """ids None: all messages leased to this consumer, which is closed."""
+        if not self._is_created:
+            return
+        # If it fails, the leases expire.
+        with suppress(LedgerError):
+            if ids is None and self._is_ordered:  # otherwise, another consumer would wait for the end of the session
+                try:
+                    await self._leases.close_consumer(self.topic, self.subscription, self.name, timeout_ms=CLOSE_MS)
+                    return
+                except RouteNotFound:  # a broker of an earlier release
+                    pass
+            await self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=CLOSE_MS)
 
     async def _create(self) -> None:
         if not self._is_created:
@@ -260,7 +267,7 @@ class AsyncConsumer:
             if message.leased_until_s > now_s:
                 taken.append(message)
                 self._handed_out.add(message)
-            elif self._is_exclusive:
+            elif self._is_ordered:
                 dropped.add(message.partition)
                 self._ahead = deque(each for each in self._ahead if each.partition not in dropped)
                 self._generation += 1
@@ -282,7 +289,7 @@ class AsyncConsumer:
             self._room.notify()
 
     async def _fetch(self, max_messages: int, wait_ms: int, has: Progress) -> list[Message]:
-        after = has.last if self._is_exclusive else ()
+        after = has.last if self._is_ordered else ()
         return await self._leases.receive(
             self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms, after
         )
@@ -304,7 +311,7 @@ class AsyncConsumer:
                         self._add_ahead(messages)
                         self._arrived.notify_all()
                 # An exclusive consumer receives them again: its next request names an earlier message.
-                if messages and not is_current and not (self._is_exclusive and self._leases.brokers_know_after):
+                if messages and not is_current and not (self._is_ordered and self._leases.brokers_know_after):
                     await self.nack(messages)
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.

@@ -107,6 +107,11 @@ class AsyncLeases:
                 "POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms
             )
 
+    async def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
+        """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
+        where = _path(topic, subscription, ":closeConsumer")
+        await self._transport.call("POST", where, {"consumer": consumer}, answer=dict, timeout_ms=timeout_ms)
+
 
 def _path(topic: str, subscription: str, call: str) -> str:
     return path("topics", topic, "subscriptions", subscription, call=call)

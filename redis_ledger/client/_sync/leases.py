@@ -105,6 +105,11 @@ class Leases:
             body = _body(consumer, None, delay_ms=delay_ms, **part)
             self._transport.call("POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms)
 
+    def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
+        """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
+        where = _path(topic, subscription, ":closeConsumer")
+        self._transport.call("POST", where, {"consumer": consumer}, answer=dict, timeout_ms=timeout_ms)
+
 
 def _path(topic: str, subscription: str, call: str) -> str:
     return path("topics", topic, "subscriptions", subscription, call=call)

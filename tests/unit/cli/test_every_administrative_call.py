@@ -72,8 +72,8 @@ VERBS = {
 # What applications, jobs and probes call: no administration.
 OTHERS = {
     "records and messages of an application": {
-        "produce", "fetch", "create_producer", "receive", "ack", "ack_cumulative", "nack", "write_large_message",
-        "read_large_message",
+        "produce", "fetch", "create_producer", "receive", "ack", "ack_cumulative", "nack", "close_consumer",
+        "write_large_message", "read_large_message",
     },
     "a step of an application's transaction": {
         "begin", "add_partitions", "add_subscriptions", "commit_all", "once", "execute",

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+--[[ cursor/leave: remove a consumer from a subscription on one partition, and end its ownership.
+
+On partition 0, another consumer can become the owner at once.  The leases of the consumer are returned by cursor/nack.
+
+KEYS        1 state  2 cursor
+ARGV        1 topic_id  2 consumer
+RETURNS     {OK} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+COMPLEXITY  O(1)
+WRITES      fields of the cursor; a repeated call changes nothing
+SOURCE      docs/decisions/0045
+]]
+--- @include "include/status"
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local held = redis.call("HMGET", KEYS[2], "kind", "owner", "consumer")
+if not held[1] then return { UNKNOWN_SUB } end
+if held[1] == "kafka" then return { WRONG_KIND, held[1] } end
+redis.call("HDEL", KEYS[2], "@" .. ARGV[2])
+if held[2] == ARGV[2] then redis.call("HSET", KEYS[2], "owner", "", "owner_until", 0) end
+if held[3] == ARGV[2] then redis.call("HSET", KEYS[2], "consumer_until", 0) end
+return { OK }
