@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": ("serve", "serve", "Run a broker."),
     "topics": ("topics", "topics", "Create, list, describe, alter and delete topics."),
     "subscriptions": ("subscriptions", "subscriptions", "Create, list, describe, seek and delete subscriptions."),
+    "groups": ("subscriptions", "groups", "List, show, seek and delete Kafka groups."),
     "produce": ("produce", "produce", "Produce lines of text as records."),
     "consume": ("consume", "consume", "Print the records of a topic."),
     "scheduled": ("scheduled", "scheduled", "Create, list, reschedule and cancel scheduled records."),

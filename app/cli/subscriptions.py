@@ -1,5 +1,5 @@
-"""`redis-ledger subscriptions`: create, list, describe, seek, delete, dead-letters, put-back, note-offsets, and what a
-subscription holds: pending, record, analyze-backlog."""
+"""`redis-ledger subscriptions`: create, list, describe, lag, lags, seek, delete, dead-letters, put-back, note-offsets,
+and what a subscription holds: pending, record, analyze-backlog.  `redis-ledger groups` is for Kafka groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ from redis_ledger.app.cli.output import (
     table,
 )
 from redis_ledger.app.process.command_error import CommandError
-from redis_ledger.client.inspection_models import BacklogAnalysis, OffsetRange, PendingPartition, RecordState
+from redis_ledger.client.inspection_models import (
+    BacklogAnalysis,
+    OffsetRange,
+    PartitionLag,
+    PendingPartition,
+    RecordState,
+    TotalLag,
+)
 from redis_ledger.client.models import SubscriptionStats
 
 subscriptions = group("Create, list, describe, seek and delete subscriptions.")
@@ -72,6 +79,56 @@ def describe(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> No
 
 
 @subscriptions.command()
+def lag(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> None:
+    """Show how far a subscription or group is behind."""
+    with connected(url, json) as client:
+        found, at = list[PartitionLag](), 0
+        while True:
+            page = client.subscriptions.lag(topic, name, from_partition=at)
+            found += page.partitions
+            if page.next_partition is None:
+                break
+            at = page.next_partition
+        if json:
+            for each in found:
+                document(each)
+            return
+        is_bound = "" if all(each.lag_is_exact for each in found) else "at most "
+        typer.echo(f"{page.name}  {page.kind}  lag {is_bound}{sum(each.lag for each in found):,}")
+        heads = ["partition", "position", "stable", "end", "lag", "leased", "pending", "undecided", "oldest, ms"]
+        table(heads, [
+            (c.partition, c.position, c.stable_offset, c.end_offset, c.lag, c.leased, c.pending, c.undecided,
+             _or_dash(c.oldest_ms))
+            for c in found
+        ], is_boxed=False)  # fmt: skip
+
+
+@subscriptions.command()
+def lags(
+    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only of this topic.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this subscription or group.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of lines.")] = 1_000,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Show how far subscriptions and groups are behind."""
+    with connected(url, json) as client:
+        found, after = list[TotalLag](), None
+        while len(found) < limit:
+            page = client.subscriptions.lags(topic, name, limit=min(limit - len(found), 1_000), after=after)
+            found += page.lags
+            after = page.next
+            if after is None:
+                break
+        if json:
+            for each in found:
+                document(each)
+            return
+        rows = [(c.topic, c.name, c.kind, f"{'' if c.lag_is_exact else '<= '}{c.lag:,}") for c in found]
+        table(["topic", "name", "kind", "lag"], rows)
+
+
+@subscriptions.command()
 def seek(
     topic: Topic,
     name: Name,
@@ -83,7 +140,7 @@ def seek(
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Move a subscription; give one of the options."""
+    """Move a subscription or an empty group; give one option."""
     with reporting(json):
         at_ms = moment(time, "--time")
         offsets = parse_offsets(offset)
@@ -102,7 +159,7 @@ def delete(
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Delete a subscription with its position."""
+    """Delete a subscription, or the offsets of an empty group."""
     confirm(yes, f"Deleting {name!r}", f"Delete subscription {name!r} of {topic!r}?", json)
     with connected(url, json) as client:
         client.subscriptions.delete(topic, name)
@@ -193,11 +250,13 @@ def pending(
                 txn.records,
                 _ranges(txn.ranges, txn.more_ranges),
                 _or_dash(txn.cumulative),
+                txn.transactional_id or "-",
+                txn.since_ms,
             )
             for each in found
             for txn in each.transactions
         ]
-        table(["partition", "transaction", "records", "offsets", "up to"], rows)
+        table(["partition", "transaction", "records", "offsets", "up to", "producer", "since, ms"], rows)
         if any(not each.complete for each in found):
             typer.echo("Some transactions are missing: there are too many.", err=True)
         if low_watermarks:
@@ -257,6 +316,11 @@ def analyze_backlog(
         if len(found) > 1:
             rows.append(("total", *(f"{sum(getattr(each, sum_) for each in found):,}" for sum_ in _SUMS), ""))
         table(["partition", *(sum_.replace("_", " ") for sum_ in _SUMS), "go on at"], rows, is_boxed=False)
+
+
+groups = group("List, show, seek and delete Kafka groups.")
+for _command in (describe, lag, lags, seek, delete, pending, record, analyze_backlog, note_offsets):
+    groups.command(_command.__name__.replace("_", "-"))(_command)
 
 
 def parse_offsets(given: list[str] | None) -> dict[int, int] | None:

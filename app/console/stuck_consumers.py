@@ -64,16 +64,13 @@ def explain(
 ) -> Diagnosis:
     """Returns the first reason for the lack of progress.  late: messages past their ack timeout."""
     is_group = kind == "kafka"
-    holding = {each.partition: each for each in holders}
     there = sum(each.backlog for each in cursors)
     leased = sum(each.leased for each in cursors)
-    # A group's lag counts up to the log end offset; the backlog of a subscription ends at the last stable offset.
-    held = sum(min(holding[c.partition].held, c.backlog) for c in cursors if c.partition in holding) if is_group else 0
-    blamed = [
-        each for each in holders if not is_group or any(c.partition == each.partition and c.backlog for c in cursors)
-    ]
-    if blamed and there == held and consumers != 0:
-        count = held if is_group else sum(each.held for each in blamed)
+    # The lag ends at the last stable offset; a group that reads uncommitted records may be beyond it.
+    waiting = {each.partition for each in cursors if 0 <= each.mark_delete <= each.end}
+    blamed = [each for each in holders if each.partition in waiting]
+    if blamed and not there:
+        count = sum(each.held for each in blamed)
         first, who = _oldest(blamed)
         return Diagnosis(
             "look" if first.age_ms < HELD_MS_BAD else "bad",
@@ -82,20 +79,19 @@ def explain(
         )
     if not there:
         return Diagnosis("good", "Up to date.")
-    sentence = _at_hand(there, held, leased, late, consumers, is_group=is_group)
+    sentence = _at_hand(there, leased, late, consumers, is_group=is_group)
     if not blamed:
         return Diagnosis("look", sentence)
     first, who = _oldest(blamed)
     return Diagnosis("look", f"{sentence} Later records are blocked by {who}.", first.transaction)
 
 
-def _at_hand(there: int, held: int, leased: int, late: int, consumers: int | None, *, is_group: bool) -> str:
+def _at_hand(there: int, leased: int, late: int, consumers: int | None, *, is_group: bool) -> str:
     """Why the available records are not consumed."""
     if consumers == 0:
-        count = there - held or there
-        return f"The group has no members: {counted(count, 'record')} not consumed."
+        return f"The group has no members: {counted(there, 'record')} not consumed."
     if is_group:
-        return f"The committed offsets lag by {counted(there - held, 'record')}."
+        return f"The committed offsets lag by {counted(there, 'record')}."
     if leased and late >= leased:
         messages = counted(leased, "message")
         return f"{messages} past the ack timeout, and no consumer receives; the backlog is {number(there)}."

@@ -33,6 +33,7 @@ from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.app.http.routers import (
     batched_writes,
     coordinators,
+    cursor_lag,
     health,
     large_messages,
     metrics,
@@ -68,6 +69,7 @@ ROUTERS = (
     subscriptions,
     subscription_consumers,
     subscription_state,
+    cursor_lag,
     transactions,
     transaction_views,
     coordinators,

@@ -52,6 +52,7 @@ from redis_ledger.broker.security.quotas import Quotas
 from redis_ledger.broker.security.scram_credentials import ScramCredentials
 from redis_ledger.broker.security.service import Security
 from redis_ledger.broker.security.transaction_owners import TransactionOwners
+from redis_ledger.broker.subscriptions.cursor_administration import CursorAdministration
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
 from redis_ledger.broker.subscriptions.inspection import SubscriptionInspection
@@ -177,7 +178,7 @@ class Broker:
         )
         self.lag_reader = LagReader(store, self.catalog)
         self.unacked = UnackedMessages(store, self.catalog)
-        self.inspection = SubscriptionInspection(store, self.subscriptions.cursors)
+        self.inspection = SubscriptionInspection(store, self.subscriptions.cursors, self.coordinators)
         self.partition_transactions = PartitionTransactionsReader(store, self.catalog, self.coordinators)
         single = SingleAppend(self.records, self.producers.ids.allocate_keyed)
         self.execute = Execute(self.coordinators, self.transactions, self.records, single, self.subscriptions)
@@ -188,6 +189,9 @@ class Broker:
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.live_brokers, self.offsets, config, clock, self.security.sees)
+        self.cursors = CursorAdministration(
+            store, self.catalog, self.subscriptions, self.groups, self.offsets, self.lag_reader
+        )
         self.consumer_groups = ConsumerGroups(self.groups, self.catalog, self.security)
         self.event_loop_lag = EventLoopLag()
         self.metrics_collector = MetricsCollector(

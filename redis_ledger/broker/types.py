@@ -185,7 +185,7 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class CursorStats:
-    """For a Kafka group, mark_delete and read are its offset, -1 without one; end is the log end."""
+    """For a Kafka group, mark_delete and read are its offset, -1 without one."""
 
     partition: int
     mark_delete: int  # everything below is acknowledged
@@ -194,7 +194,7 @@ class CursorStats:
     acked_ahead: int
     leased: int
     pending: int  # acknowledged in transactions that are still open
-    backlog: int  # deliverable records not acknowledged yet; of a Kafka group, its lag in offsets
+    backlog: int  # deliverable records not acknowledged yet; 0 for a group without an offset
     redelivered: int
     backlog_is_exact: bool = True  # False: an upper bound that includes markers and aborted records
 

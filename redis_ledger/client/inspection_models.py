@@ -95,6 +95,9 @@ class PendingTransaction(msgspec.Struct, frozen=True):
     ranges: list[OffsetRange] = []
     more_ranges: bool = False
     cumulative: int | None = None
+    since_ms: int = 0  # of a Kafka group when the offset was sent, else when the transaction began
+    producer_id: int | None = None  # of a Kafka producer's transaction, as transactional_id
+    transactional_id: str | None = None
 
 
 class PendingPartition(msgspec.Struct, frozen=True):
@@ -155,3 +158,50 @@ class BacklogAnalysis(msgspec.Struct, frozen=True):
     aborted_records: int = 0
     undecided: int = 0
     scheduled: int = 0
+
+
+class PartitionLag(msgspec.Struct, frozen=True):
+    """position: -1 for a Kafka group without an offset, whose lag is unknown and counts as 0.  oldest_ms: when the log
+    entry at the position was appended."""
+
+    partition: int
+    position: int = 0
+    stable_offset: int = 0
+    end_offset: int = 0
+    lag: int = 0
+    lag_is_exact: bool = True
+    leased: int = 0
+    pending: int = 0
+    undecided: int = 0  # offsets above the stable offset
+    redelivered: int = 0
+    oldest_ms: int | None = None
+    bytes: int = 0  # estimated
+
+
+class SubscriptionLag(msgspec.Struct, frozen=True):
+    """A subscription or Kafka group on a topic.  lag: the sum of these partitions."""
+
+    topic: str
+    name: str
+    kind: AnyKind
+    lag: int = 0
+    lag_is_exact: bool = True  # False: an upper bound, which counts markers and aborted records as well
+    oldest_ms: int | None = None
+    bytes: int = 0
+    partitions: list[PartitionLag] = []
+    next_partition: int | None = None
+
+
+class TotalLag(msgspec.Struct, frozen=True):
+    topic: str
+    name: str
+    kind: AnyKind
+    lag: int = 0
+    lag_is_exact: bool = True
+
+
+class LagPage(msgspec.Struct, frozen=True):
+    """next: the `after` of the next page; None at the end."""
+
+    lags: list[TotalLag] = []
+    next: str | None = None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from redis_ledger.cursor.pending_row import group_offset, joined, parse, ranges_of
+from redis_ledger.cursor.pending_row import group_offset, group_time_ms, joined, parse, ranges_of
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.ids import TxnId
 
@@ -23,6 +23,8 @@ class PendingTransaction(NamedTuple):
     records     acknowledged in it; 0 for a Kafka group
     ranges      the first of them, ascending; has_more: there are others
     cumulative  of a cumulative acknowledgement, the last offset; of a Kafka group, the offset that it commits
+    since_ms    of a Kafka group, when it sent the offset; else when the transaction began
+    producer    id and transactional id of the producer that began the transaction, if a Kafka client did
     """
 
     transaction: TxnId
@@ -30,12 +32,14 @@ class PendingTransaction(NamedTuple):
     ranges: list[Range]
     has_more: bool
     cumulative: int | None
+    since_ms: int
+    producer: tuple[int, str] | None = None
 
 
 def decode(fields: Mapping[bytes, bytes], mark: int, ranges_max: int, *, is_group: bool) -> list[PendingTransaction]:
     """Returns the transactions by id.  mark: ranges below it are ignored, since retention has removed their records."""
     held = dict[TxnId, list[Range]]()
-    cumulative = dict[TxnId, int]()
+    cumulative, since = dict[TxnId, int](), dict[TxnId, int]()
     for name, value in fields.items():
         named = _NAME.match(name)
         if named is None:
@@ -43,7 +47,7 @@ def decode(fields: Mapping[bytes, bytes], mark: int, ranges_max: int, *, is_grou
         txn = TxnId(int(named[1]), int(named[2]))
         ranges = held.setdefault(txn, [])
         if is_group:
-            cumulative[txn] = group_offset(value)
+            cumulative[txn], since[txn] = group_offset(value), group_time_ms(value)
         elif named[3]:
             ranges += ranges_of(value)
         else:
@@ -56,7 +60,8 @@ def decode(fields: Mapping[bytes, bytes], mark: int, ranges_max: int, *, is_grou
         ranges = joined(held[txn], from_offset=mark)
         records = sum(last - first + 1 for first, last in ranges)
         more = len(ranges) > ranges_max
-        found.append(PendingTransaction(txn, records, ranges[:ranges_max], more, cumulative.get(txn)))
+        since_ms = since.get(txn, txn.begun_ms)
+        found.append(PendingTransaction(txn, records, ranges[:ranges_max], more, cumulative.get(txn), since_ms))
     return found
 
 

@@ -47,6 +47,11 @@ def group_offset(row: bytes) -> int:
     return int(row.split(b" ", 2)[1])
 
 
+def group_time_ms(row: bytes) -> int:
+    """When a Kafka group sent this offset."""
+    return int(row.split(b" ", 4)[3])
+
+
 def joined(ranges: Iterable[Range], from_offset: int = 0) -> list[Range]:
     """The fewest ranges with the same offsets from from_offset on.  They may be unordered, but do not overlap."""
     found: list[Range] = []

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from redis_ledger.cursor import paged_acks
 from redis_ledger.cursor.ranges import Range, flat, size
 from redis_ledger.cursor.script_errors import checked, text, token
-from redis_ledger.errors import OutcomeUnknown
+from redis_ledger.errors import IllegalGeneration, OutcomeUnknown
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.store.keys import PartitionKeys
@@ -86,8 +86,8 @@ class CursorState(NamedTuple):
              log entries lie between read and stable; beyond those it counts offsets, including markers and aborted
              records.
 
-    For a Kafka group: mark and read are its offset (-1: none), stable is the log end, held the number of transactions
-    with a pending offset, and backlog the number of offsets to the end.
+    For a Kafka group: mark and read are its offset (-1: none), held the number of transactions with a pending offset,
+    and backlog the records from its offset to stable; 0 without one.
     """
 
     kind: Kind
@@ -310,9 +310,25 @@ async def nack(
         first = reached[0] + 1 if reached else 0
 
 
-async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
-    """Returns the new offset.  Raises OffsetOutOfRange beyond the end of the log."""
-    reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all(), keys.none), (topic_id, where))
+async def seek(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    where: Where,
+    *,
+    fence: int | None = None,
+    now_ms: int = 0,
+) -> int:
+    """Returns the new offset.  Raises OffsetOutOfRange beyond the end of the log.
+
+    fence: of a Kafka group, as it was when the group had no members; IllegalGeneration if a member has read its offset
+    since.  None: a Kafka group is refused.
+    """
+    args = (topic_id, where, "" if fence is None else fence, now_ms)
+    reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all(), keys.none), args)
+    if reply[0] == Status.FENCED:
+        raise IllegalGeneration(f"Generation {reply[1]} of group {name!r} reads here.", generation=reply[1])
     return int(checked(reply, name)[1])
 
 

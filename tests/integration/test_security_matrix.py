@@ -121,6 +121,7 @@ ACTS = [
         "get_partition_transaction": with_another_s("GET", f"{ONE}/partitions/0/transactions/TXN"),
     }),
     act("see what a group holds", DESCRIBERS, {
+        "get_lag": calls("GET", f"{ONE}/lag/g-rest"),
         "pending_acknowledgements": calls("GET", f"{ONE}/pending/g-rest"),
         "record_state": calls("GET", f"{ONE}/partitions/0/records/0/subscriptions/g-rest"),
         "analyze_backlog": calls("GET", f"{ONE}/partitions/0/backlog/g-rest"),
@@ -130,6 +131,7 @@ ACTS = [
     act("describe a group", DESCRIBERS | {"joiner"},
         kafka={"DescribeGroups": kafka.describes_group, "FindCoordinator": kafka.finds_group}),
     act("be shown the groups of a topic", DESCRIBERS, {"list_subscriptions": rest.is_shown_group}),
+    act("be shown the lag of a group", DESCRIBERS, {"list_lags": rest.is_shown_lag}),
     act("be shown a group", DESCRIBERS | {"joiner"}, kafka={"ListGroups": kafka.is_shown_group}),
     act("delete a group", ADMINS, {"delete_subscription": calls("DELETE", SUB)},
         {"DeleteGroups": kafka.deletes_group, "OffsetDelete": kafka.deletes_offsets}),

@@ -108,7 +108,7 @@ def test_what_a_transaction_holds_of_a_subscription_is_shown(command, client):
         with client.transaction() as txn:
             txn.ack(consumer, messages[:2])
             shown = command("subscriptions", "pending", "t", "s")
-            assert [str(txn.id), "2", "0-1", "-"] == shown.splitlines()[3].replace("│", " ").split()[1:]
+            assert [str(txn.id), "2", "0-1", "-", "-"] == shown.splitlines()[3].replace("│", " ").split()[1:-1]
             [only] = command(
                 "subscriptions", "pending", "t", "s", "--partition", "0", "--transaction", txn.id, "--json"
             )

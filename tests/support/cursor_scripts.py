@@ -211,8 +211,8 @@ class Subscription:
         args = (TOPIC_ID, consumer, self.now, delay, int(unseen), most, first, *flat(to_ranges(offsets or ())))
         return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
 
-    def seek(self, where: Any) -> list[Any]:
-        return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where)
+    def seek(self, where: Any, fence: Any = "") -> list[Any]:
+        return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where, fence, self.now)
 
     def stats(self, entries_max: int = 1000) -> dict[str, Any]:
         p = self.log.keys

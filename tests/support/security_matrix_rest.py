@@ -134,6 +134,11 @@ async def is_shown_group(g: Ground) -> bool:
     return "g-rest" in [each["name"] for each in answer.json()["subscriptions"]]
 
 
+async def is_shown_lag(g: Ground) -> bool:
+    answer = await g.rest("GET", "/v1/lags?name=g-rest")
+    return answer.status_code == 200 and [each["topic"] for each in answer.json()["lags"]] == ["orders"]
+
+
 async def is_shown_tokens_of_others(g: Ground) -> bool:
     await g.world.token(ROOT)
     found = (await g.rest("GET", "/v1/tokens")).json()["tokens"]

@@ -20,7 +20,6 @@ from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
-    GroupNotEmpty,
     GroupNotFound,
     NotCoordinator,
     UnknownSubscription,
@@ -244,31 +243,12 @@ class Seek(msgspec.Struct):
 
 @action("subscription/seek", "subscription.seek", *_ONE, requires=_READS)
 async def seek(context: PageContext, form: Seek) -> ActionResult:
-    stats = await context.broker.subscriptions.stats(form.topic, form.name)
-    if stats.kind == "kafka":
-        await _seek_group(context, form)
-    elif form.to == "time":
-        await context.broker.subscriptions.seek(form.topic, form.name, timestamp_ms=moment(form.time))
+    if form.to == "time":
+        stats = await context.broker.cursors.seek(form.topic, form.name, timestamp_ms=moment(form.time))
     else:
-        await context.broker.subscriptions.seek(form.topic, form.name, to=form.to)
+        stats = await context.broker.cursors.seek(form.topic, form.name, to=form.to)
     where = shown(moment(form.time)) if form.to == "time" else form.to
     return ActionResult(f"Reset {form.name} on {form.topic} to {where}.", _back(stats), facts={"to": where})
-
-
-async def _seek_group(context: PageContext, form: Seek) -> None:
-    """Raises GroupNotEmpty: members would overwrite the offsets with their own commits."""
-    state, members, coordinator = await described(context, form.name)
-    if members or coordinator or state not in ("Empty", "Dead", "EMPTY", "DEAD"):
-        raise GroupNotEmpty(f"Group {form.name!r} has members. Stop them first; they would overwrite the offsets.")
-    _, states = await context.broker.topics.describe(form.topic)
-    offsets = {}
-    for each in states:
-        if form.to == "time":
-            found = await context.broker.partition_fetch.offset_at(form.topic, each.partition, moment(form.time))
-            offsets[each.partition] = found[0]
-        else:
-            offsets[each.partition] = each.start_offset if form.to == "earliest" else each.end_offset
-    await context.broker.external_offsets.note(form.name, form.topic, offsets)
 
 
 class DeadLetters(msgspec.Struct):
@@ -328,7 +308,7 @@ class Delete(msgspec.Struct):
     requires=(named(Op.DELETE, Resource.GROUP, "name"), named(Op.DESCRIBE, Resource.TOPIC, "topic")),
 )  # fmt: skip
 async def delete(context: PageContext, form: Delete) -> ActionResult:
-    await context.broker.subscriptions.delete(form.topic, form.name)
+    await context.broker.cursors.delete(form.topic, form.name)
     return ActionResult(f"Deleted subscription {form.name} of {form.topic}.", href("topic", name=form.topic))
 
 

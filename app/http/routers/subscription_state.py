@@ -136,6 +136,8 @@ def _pending(found: PendingOnPartition, *, has_watermarks: bool) -> bodies.Pendi
                 transaction=str(each.transaction), records=each.records,
                 ranges=[bodies.OffsetRange(first=first, last=last) for first, last in each.ranges],
                 more_ranges=each.has_more, cumulative=UNSET if each.cumulative is None else each.cumulative,
+                since_ms=each.since_ms, producer_id=UNSET if each.producer is None else each.producer[0],
+                transactional_id=UNSET if each.producer is None else each.producer[1],
             )
             for each in found.transactions
         ],

@@ -34,6 +34,7 @@ from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.errors import (
     ConsumerBusy,
     DecodingBusy,
+    GroupNotEmpty,
     InvalidPosition,
     InvalidRequest,
     InvalidTopicName,
@@ -41,6 +42,7 @@ from redis_ledger.errors import (
     NotYourMessage,
     OffloadedDamaged,
     OffloadedUnavailable,
+    OffsetOutOfRange,
     RequestTooLarge,
     SubscriptionExists,
     TransactionConflict,
@@ -114,11 +116,11 @@ async def describe_subscription(request: HttpRequest, topic: str, name: str) -> 
 
 @routes.delete(
     _ONE, requires=(DELETE_GROUP, DESCRIBE_TOPIC), act="subscription.delete", status=204,
-    errors=(UnknownTopic, UnknownSubscription),
+    errors=(UnknownTopic, UnknownSubscription, GroupNotEmpty),
 )  # fmt: skip
 async def delete_subscription(request: HttpRequest, topic: str, name: str) -> None:
-    """Delete a subscription with its position and leases."""
-    await request.broker.subscriptions.delete(topic, known(name))
+    """Delete a subscription with its position and leases, or the offsets of a Kafka group without members."""
+    await request.broker.cursors.delete(topic, known(name))
 
 
 @routes.post(
@@ -247,17 +249,20 @@ async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -
     requires=(READ_GROUP, READ_TOPIC),
     act="subscription.seek",
     keyed=True,
-    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
+    errors=(
+        UnknownTopic, UnknownSubscription, UnknownPartition, OffsetOutOfRange, GroupNotEmpty,
+    ),
     examples=examples.SEEK,
-)
+)  # fmt: skip
 async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
     """Reset the position of a subscription: to the earliest or latest record, to offsets by partition, or to a time.
 
-    Leases and acknowledgements after the new position are dropped.
+    Leases, acknowledgements and pending acknowledgements of open transactions are dropped. A Kafka group must have no
+    members; its pending offsets are dropped as well.
     """
     if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
         raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
-    stats = await request.broker.subscriptions.seek(
+    stats = await request.broker.cursors.seek(
         topic, known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
     )
     return await to_body(request, stats)

@@ -38,6 +38,7 @@ PENDING: Examples = {
                     {
                         "transaction": _TXN, "records": 3,
                         "ranges": [{"first": 12, "last": 13}, {"first": 17, "last": 17}], "more_ranges": False,
+                        "since_ms": 1_763_720_931_000, "producer_id": 211106232532992, "transactional_id": "nightly",
                     }
                 ],
                 "complete": True, "low_watermarks": _WATERMARKS,
@@ -58,5 +59,27 @@ BACKLOG: Examples = {
         "topic": "orders", "name": "billing", "kind": "shared", "partition": 0, "mark_delete": 12, "stable_offset": 18,
         "end_offset": 20, "from_offset": 12, "complete": True, "entries": 4, "batches": 2, "records": 4,
         "acknowledged": 0, "markers": 1, "aborted_batches": 1, "aborted_records": 1, "undecided": 2, "scheduled": 0,
+    },
+}  # fmt: skip
+
+_BEHIND = {"lag": 2, "lag_is_exact": True}
+
+LAG: Examples = {
+    "query": {"from_partition": "0"},
+    "200": {
+        "topic": "orders", "name": "billing", "kind": "shared", **_BEHIND, "bytes": 220,
+        "partitions": [
+            {
+                "partition": 0, "position": 18, "stable_offset": 20, "end_offset": 24, **_BEHIND, "leased": 2,
+                "pending": 0, "undecided": 4, "redelivered": 0, "bytes": 220, "oldest_ms": 1_763_720_931_000,
+            }
+        ],
+        "oldest_ms": 1_763_720_931_000,
+    },
+}  # fmt: skip
+LAGS: Examples = {
+    "query": {"topic": "orders", "name": "billing", "limit": "100", "after": "orders/archive"},
+    "200": {
+        "lags": [{"topic": "orders", "name": "billing", "kind": "shared", **_BEHIND}], "next": "orders/billing",
     },
 }  # fmt: skip

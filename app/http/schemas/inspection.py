@@ -154,6 +154,14 @@ class PendingTransaction(Reply):
         ]
         | UnsetType
     ) = UNSET
+    since_ms: (
+        Annotated[
+            TimeMs, Meta(description="For a Kafka group when the offset was sent, else when the transaction began.")
+        ]
+        | UnsetType
+    ) = UNSET
+    producer_id: Annotated[int, Meta(description="Of a Kafka producer's transaction.")] | UnsetType = UNSET
+    transactional_id: Annotated[str, Meta(description="Of a Kafka producer's transaction.")] | UnsetType = UNSET
 
 
 class PendingPartition(Reply):

@@ -56,14 +56,13 @@ class CursorStats(Reply):
     pending: Annotated[
         int, Meta(description="Acknowledged in open transactions; for a Kafka group the number of those transactions.")
     ]
-    backlog: Annotated[int, Meta(description="Unacknowledged messages; for a Kafka group its lag in offsets.")]
+    backlog: Annotated[int, Meta(description="Unacknowledged messages; 0 for a Kafka group without an offset.")]
     redelivered: int
     backlog_is_exact: Annotated[
         bool,
         Meta(
-            description="False: the backlog is an upper bound. Far from the end, and always for a Kafka group, "
-            "offsets are counted, "
-            "which include markers and aborted records."
+            description="False: the backlog is an upper bound. Far from the end offsets are counted, which include "
+            "markers and aborted records."
         ),
     ]
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from redis_ledger.broker.types import SubscriptionKind
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
@@ -31,7 +32,7 @@ class Reader(NamedTuple):
 
     topic: str
     name: str
-    kind: str
+    kind: SubscriptionKind
 
 
 class Lag(NamedTuple):
@@ -44,13 +45,14 @@ class Lag(NamedTuple):
 
 def lag(row: Sequence[bytes | None], head: PartitionHead) -> tuple[int, bool]:
     """Of one cursor, and whether it is exact.  row: FIELDS.  A cursor that was not made yet, and a group that has
-    committed nothing here, count as in the metrics: not at all."""
+    committed nothing here, do not count."""
     kind, read, leased, held, offset = row
     if kind is None:
         return 0, True
     if kind == b"kafka":
         at = int(offset or -1)
-        return (0 if at < 0 else max(head.end_offset - max(at, head.start_offset), 0)), True
+        unread = 0 if at < 0 else max(head.stable_offset - max(at, head.start_offset), 0)
+        return unread, not unread
     unread = max(head.stable_offset - max(int(read or 0), head.start_offset), 0)
     return int(leased or 0) + int(held or 0) + unread, not unread
 

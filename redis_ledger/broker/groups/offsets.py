@@ -289,13 +289,13 @@ class Offsets:
 
         outcomes = dict(zip(once, await _each(one, places), strict=True))
         for topic in {place.topic for place in places if isinstance(place, Partition)}:
-            await self._forget_topic(group, topic, "empty")
+            await self.forget_topic(group, topic, "empty")
         return [outcomes[each] for each in partitions]
 
     async def delete_group(self, group: str) -> None:
         """All its offsets, and that there is such a group."""
         for topic in await self.topics_of(group):
-            await self._forget_topic(group, topic, "always")
+            await self.forget_topic(group, topic, "always")
         k = GroupKeys(self._store.prefix, group)
         await asyncio.gather(
             self._store.command("DEL", k.topics, key=k.topics),
@@ -336,12 +336,12 @@ class Offsets:
     async def _expire_group(self, group: str, is_simple: bool) -> int:
         """is_simple: the group never had members and consists of its offsets only."""
         topics = await self.topics_of(group)
-        left = [topic for topic in topics if await self._forget_topic(group, topic, "idle")]
+        left = [topic for topic in topics if await self.forget_topic(group, topic, "idle")]
         if is_simple and not left:
             await self._store.command("HDEL", self._keys.groups, encode_name(group), key=self._keys.groups)
         return len(topics) - len(left)
 
-    async def _forget_topic(self, group: str, topic: str, when: When) -> bool:
+    async def forget_topic(self, group: str, topic: str, when: When) -> bool:
         """True when the group has something left there.  Partition 0 goes last: until then the group is found there."""
         entry = await _caught(self._catalog.get(topic, fresh=True))
         left = False

@@ -312,6 +312,18 @@ class Groups:
             await self._offsets.delete_group(group)
             await self._ownership.delete(group)
 
+    async def check_empty(self, group: str) -> None:
+        """At any broker.  Raises GroupNotEmpty, InvalidGroup.  Takes over a group whose coordinator is gone, so that
+        the sessions of its members end."""
+        try:
+            held = await self.held(group)
+            is_empty = held is None or held.is_empty
+        except NotCoordinator:
+            (stored,) = await self._ownership.look([group])
+            is_empty = not stored.members
+        if not is_empty:
+            raise GroupNotEmpty(f"Group {group!r} has members. Stop them first; they would overwrite the offsets.")
+
     async def tidy(self) -> None:
         """Takes over groups whose owner is gone, so that the sessions of their members end, and forgets those that have
         neither members nor offsets."""

@@ -18,16 +18,18 @@ from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.registration import KINDS
 from redis_ledger.cursor.script_errors import unknown
 from redis_ledger.cursor.unacked import Lease, parse
-from redis_ledger.errors import UnknownTopic
+from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound, UnknownTopic
 from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.entries import LogEntry, is_aborted, parse_log
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinators
 
 FIELDS_MAX = 2_000  # of a pending hash, read by one call
 REGIONS_MAX = 500  # of one transaction, read by one call
 PARTITIONS_MAX = 64  # read by one call
+PRODUCERS_MAX = 200  # transactions of which the coordinator is read
 AT_ONCE = 8
 PAGE_ENTRIES = 500  # of the log
 PAGE_CHUNKS = 128  # bitmaps of a page, a kilobyte each
@@ -104,8 +106,8 @@ class CursorNow(NamedTuple):
 
 
 class SubscriptionInspection:
-    def __init__(self, store: Store, cursors: Cursors) -> None:
-        self._cursors = cursors
+    def __init__(self, store: Store, cursors: Cursors, coordinators: Coordinators) -> None:
+        self._cursors, self._coordinators = cursors, coordinators
         self._reading = Reading(store)
 
     # -- pending acknowledgements ------------------------------------------------------------------------------------
@@ -141,7 +143,25 @@ class SubscriptionInspection:
             ))  # fmt: skip
             found += [each for _, each in some]
             kinds |= {kind for kind, _ in some}
-        return PendingAcknowledgements(min(kinds), found, following)
+        return PendingAcknowledgements(min(kinds), await self._with_producers(found), following)
+
+    async def _with_producers(self, found: Sequence[PendingOnPartition]) -> list[PendingOnPartition]:
+        """Adds the producers of the first PRODUCERS_MAX transactions."""
+        named = list(dict.fromkeys(each.transaction for p in found for each in p.transactions))[:PRODUCERS_MAX]
+        producers = dict(zip(named, await asyncio.gather(*map(self._producer, named)), strict=True))
+        return [
+            p._replace(
+                transactions=[each._replace(producer=producers.get(each.transaction)) for each in p.transactions]
+            )
+            for p in found
+        ]
+
+    async def _producer(self, txn: TxnId) -> tuple[int, str] | None:
+        try:
+            producer = (await self._coordinators.get(txn)).producer
+        except (TransactionNotFound, CoordinatorNotFound):
+            return None
+        return None if producer is None else (producer.id, producer.transactional_id)
 
     async def _kind(self, topic: str, name: str) -> SubscriptionKind:
         (first,) = await self._cursors.chosen(topic, (0,))

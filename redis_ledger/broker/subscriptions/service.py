@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
@@ -26,6 +26,7 @@ from redis_ledger.config import Config
 from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.pending_acks import PendingAcks
 from redis_ledger.cursor.ranges import Range
+from redis_ledger.cursor.registration import KINDS
 from redis_ledger.decoding.budget import Decoding
 from redis_ledger.errors import (
     InvalidRequest,
@@ -37,6 +38,7 @@ from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.store.keys import encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.txn.batched_write import PENDING_ACKS, BatchedWrite, settings_of
 from redis_ledger.txn.coordinator import Participant
@@ -119,9 +121,13 @@ class Subscriptions:
         to: Literal["earliest", "latest"] | None = None,
         offsets: dict[int, int] | None = None,
         timestamp_ms: int | None = None,
+        fences: Mapping[int, int] | None = None,
     ) -> SubscriptionStats:
         """Resets the position.  Takes exactly one of `to` (all partitions), `offsets` (the given partitions) and
-        `timestamp_ms` (all partitions: the first record appended at or after it)."""
+        `timestamp_ms` (all partitions: the first record appended at or after it).
+
+        fences: of a Kafka group, by partition, without which it is refused; see cursor_administration.py.
+        """
         if sum(choice is not None for choice in (to, offsets, timestamp_ms)) != 1:
             raise InvalidRequest("Give exactly one of to, offsets and timestamp_ms.")
         if offsets is None:
@@ -137,7 +143,8 @@ class Subscriptions:
 
         async def move(partition: Partition) -> None:
             where = places[partition.number]
-            await scripts.seek(self._store, partition.keys, partition.topic_id, name, where)
+            fence, now = None if fences is None else fences.get(partition.number, -1), self._clock.now_ms()
+            await scripts.seek(self._store, partition.keys, partition.topic_id, name, where, fence=fence, now_ms=now)
 
         await self.cursors.act_on_all(partitions, name, move)
         await self._poke(partitions)
@@ -285,6 +292,12 @@ class Subscriptions:
                 except LedgerError as second:
                     error.add_note(f"aborting transaction {txn} failed as well: {second}")
             raise
+
+    async def kind(self, topic: str, name: str) -> SubscriptionKind | None:
+        """Returns None if there is no such subscription.  Raises UnknownTopic."""
+        first = (await self.cursors.partitions(topic, fresh=True))[0]
+        kind = await self._store.command("HGET", first.keys.subs, encode_name(name), key=first.keys.state)
+        return None if kind is None else KINDS[kind.decode()]
 
     async def list(self, topic: str) -> builtins.list[tuple[str, SubscriptionKind]]:
         first = (await self.cursors.partitions(topic))[0]

@@ -10,7 +10,13 @@ import msgspec
 from redis_ledger.client import arguments
 from redis_ledger.client._async.admin import transaction_text
 from redis_ledger.client._async.transport import AsyncTransport, path
-from redis_ledger.client.inspection_models import BacklogAnalysis, PendingAcknowledgements, RecordState
+from redis_ledger.client.inspection_models import (
+    BacklogAnalysis,
+    LagPage,
+    PendingAcknowledgements,
+    RecordState,
+    SubscriptionLag,
+)
 from redis_ledger.client.models import Kind, Subscription, SubscriptionStats
 from redis_ledger.client.values import id_of
 from redis_ledger.ids import MessageId, TxnId
@@ -54,8 +60,35 @@ class AsyncSubscriptions:
         """(await client.subscriptions.stats("orders", "billing")).backlog"""
         return await self._transport.call("GET", path("topics", topic, "subscriptions", name), answer=SubscriptionStats)
 
+    async def lag(self, topic: str, name: str, *, from_partition: int = 0) -> SubscriptionLag:
+        """How far a subscription or Kafka group is behind, by partition.  next_partition of an answer is the
+        from_partition of the next page.
+
+        (await client.subscriptions.lag("orders", "billing")).lag
+        """
+        params = {"from_partition": from_partition}
+        return await self._transport.call(
+            "GET", path("topics", topic, "lag", name), answer=SubscriptionLag, params=params
+        )
+
+    async def lags(
+        self, topic: str | None = None, name: str | None = None, *, limit: int = 100, after: str | None = None
+    ) -> LagPage:
+        """How far subscriptions and Kafka groups are behind: of a topic, of a name on all topics, or all.  `next` of an
+        answer is the `after` of the next page.
+
+        [(each.topic, each.lag) for each in (await client.subscriptions.lags(name="billing")).lags]
+        """
+        params: dict[str, str | int] = {"limit": limit}
+        given = {"topic": topic, "name": name, "after": after}
+        params |= {each: value for each, value in given.items() if value is not None}
+        return await self._transport.call("GET", path("lags"), answer=LagPage, params=params)
+
     async def delete(self, topic: str, name: str) -> None:
-        """await client.subscriptions.delete("orders", "billing")"""
+        """Deletes a subscription, or the offsets of a Kafka group, which must have no members.
+
+        await client.subscriptions.delete("orders", "billing")
+        """
         await self._transport.call("DELETE", path("topics", topic, "subscriptions", name), answer=type(None))
 
     async def seek(
@@ -67,7 +100,8 @@ class AsyncSubscriptions:
         offsets: Mapping[int, int] | None = None,
         timestamp_ms: int | None = None,
     ) -> SubscriptionStats:
-        """Moves the subscription; give one of `to`, `offsets` (by partition) and `timestamp_ms`.
+        """Moves a subscription, or a Kafka group without members; give one of `to`, `offsets` (by partition) and
+        `timestamp_ms`.
 
         await client.subscriptions.seek("orders", "billing", offsets={0: 1200})
         """

@@ -39,6 +39,8 @@ VERBS = {
     "get_coordinator": "coordinators show",
     "coordinator_log": "txns log",
     "raise_coordinators": "coordinators raise",
+    "get_lag": "subscriptions lag",
+    "list_lags": "subscriptions lags",
     "commit": "txns commit",
     "abort": "txns abort",
     "schedule": "scheduled create",

@@ -49,6 +49,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "set_dead_letters": {"topic": "t", "name": "s", "max_deliveries": 3, "dead_letter_topic": "d"},
         "put_back": {"topic": "t", "name": "s"},
         "note_offsets": {"topic": "t", "name": "s", "offsets": {0: 1}, "txn": "1-0"},
+        "lag": {"topic": "t", "name": "s"},
+        "lags": {"topic": "t", "name": "s", "after": "t/r"},
         "pending": {"topic": "t", "name": "s", "transaction": "1-0"},
         "record_state": {"topic": "t", "name": "s", "id": "0:1"},
         "analyze_backlog": {"topic": "t", "name": "s", "partition": 0},

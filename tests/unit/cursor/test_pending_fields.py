@@ -20,12 +20,14 @@ FIELDS = {
     ("mark", "ranges_max", "expected"),
     [
         (0, 10, [
-            PendingTransaction(T, 10, [Range(4, 6), Range(9, 12), Range(200, 200), Range(202, 203)], False, None),
-            PendingTransaction(U, 2, [Range(7, 8)], False, 8),
+            PendingTransaction(
+                T, 10, [Range(4, 6), Range(9, 12), Range(200, 200), Range(202, 203)], False, None, T.begun_ms
+            ),
+            PendingTransaction(U, 2, [Range(7, 8)], False, 8, U.begun_ms),
         ]),
         (11, 2, [
-            PendingTransaction(T, 5, [Range(11, 12), Range(200, 200)], True, None),
-            PendingTransaction(U, 0, [], False, 8),
+            PendingTransaction(T, 5, [Range(11, 12), Range(200, 200)], True, None, T.begun_ms),
+            PendingTransaction(U, 0, [], False, 8, U.begun_ms),
         ]),
     ],
 )  # fmt: skip
@@ -35,7 +37,7 @@ def test_what_transactions_hold_is_decoded_with_all_regions_and_from_the_mark_on
 
 def test_a_group_s_pending_offset_is_decoded():
     found = decode({b"": b"", b"3-17": b"5 120 -1 1763 some text"}, 0, 10, is_group=True)
-    assert found == [PendingTransaction(T, 0, [], False, 120)]
+    assert found == [PendingTransaction(T, 0, [], False, 120, 1763)]
 
 
 @pytest.mark.parametrize(("offset", "by"), [(4, T), (8, U), (13, None), (203, T)])
