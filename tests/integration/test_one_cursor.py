@@ -12,7 +12,7 @@ from redis_ledger.ids import MessageId
 from tests.support.broker import heads, records, two, values_of
 from tests.support.kafka_groups import nodes, settled
 
-KINDS = ["exclusive", "shared", "kafka"]
+KINDS = ["exclusive", "failover", "shared", "kafka"]
 
 
 class Cursor:
