@@ -183,6 +183,23 @@ def dead_letters(
         _show(client.subscriptions.set_dead_letters(topic, name, max_deliveries, to), json)
 
 
+@subscriptions.command("redelivery")
+def redelivery(
+    topic: Topic,
+    name: Name,
+    min_ms: Annotated[int, typer.Option("--min-ms", min=0, help="Wait before the first redelivery; 0: none.")],
+    factor: Annotated[float, typer.Option(min=1, help="Each further wait is so many times as long.")] = 2.0,
+    max_ms: Annotated[
+        int | None, typer.Option("--max-ms", min=1, help="Longest wait; by default 64 times the first.")
+    ] = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Set or remove the back-off between deliveries of a message."""
+    with connected(url, json) as client:
+        _show(client.subscriptions.set_redelivery(topic, name, min_ms, factor, max_ms), json)
+
+
 @subscriptions.command("put-back")
 def put_back(
     topic: Topic,
@@ -345,6 +362,9 @@ def _show(found: SubscriptionStats, as_json: bool) -> None:
     if found.dead_letters is not None:
         after = counted(found.dead_letters.max_deliveries, "delivery")
         typer.echo(f"dead letters: after {after} to {found.dead_letters.topic}")
+    if found.redelivery is not None:
+        each = found.redelivery
+        typer.echo(f"redelivery: after {each.min_ms} ms, then {each.factor:g} times as long, at most {each.max_ms} ms")
     heads = ["partition", "mark-delete", "read", "end", "leased", "pending", "backlog", "redelivered"]
     table(heads, [
         (c.partition, c.mark_delete, c.read, c.end, c.leased, c.pending, c.backlog, c.redelivered)

@@ -4,7 +4,7 @@
 Only leases of this consumer change; acknowledged, pending and other consumers' offsets do not.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms
+ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms, or with a back-off: include/backoff
             5 unseen   1: no consumer received them, so the delivery does not count
             6 most leases to touch  7 from   without ranges: the first offset
             8.. first, last of each range, ascending and disjoint; none: all
@@ -16,10 +16,11 @@ SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
+--- @include "include/backoff"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 if not c then return refused end
-local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
+local consumer, now, wait = ARGV[2], tonumber(ARGV[3]), wait_of(ARGV[4])
 
 local no_consumer = ARGV[5] == "1" and cursors.UNSEEN or ""
 local touched, returned, most, reached = {}, 0, tonumber(ARGV[6]), nil
@@ -35,7 +36,7 @@ for _, lease in ipairs(touched) do
   if lease.consumer == consumer and consumer ~= "" then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
-      cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, due)
+      cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
   end

@@ -15,7 +15,7 @@ every lease that its owner has not received or not acknowledged, then new record
 
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
-            6 ack_timeout_ms  7 session_ms (ordered)
+            6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms (ordered)
             8 epoch (ordered): of this consumer's ownership, from cursor/claim; "" without one
             9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered), or
             that the repeated request leased
@@ -35,6 +35,7 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
+--- @include "include/backoff"
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
 local DUE_MAX, AGAIN_MAX, LOOK_MAX = 192, 600, 400
@@ -44,7 +45,7 @@ local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEY
 if not c then return refused end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local deadline, ordered, epoch = now + tonumber(ARGV[6]), cursors.is_ordered(c.kind), tonumber(ARGV[8])
+local wait, ordered, epoch = wait_of(ARGV[6]), cursors.is_ordered(c.kind), tonumber(ARGV[8])
 local after, is_unseen, request = tonumber(ARGV[9]) or -1, ARGV[10] == "1", ARGV[11]
 if ordered and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
 local clear_to, walk = checkpoints.read(state[4])
@@ -75,7 +76,7 @@ end
 local function of_this_request(lease)
   if lease.consumer ~= consumer then return false end
   if request ~= "" then return lease.request == request end
-  return lease.deadline == deadline
+  return lease.deadline == now + wait_ms(wait, lease.count)
 end
 
 if ARGV[12] == "1" then
@@ -188,12 +189,12 @@ end
 changed = changed or #grants > 0 or #passed > 0
 
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
-for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], deadline, request) end
+for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], now + wait_ms(wait, grant[3]), request) end
 if changed then cursors.save(c) end
 if #due > 0 then
   next_due = first_deadline() -- some of the earlier leases are gone
 elseif #grants > 0 then
-  next_due = math.min(next_due, deadline)
+  next_due = math.min(next_due, now + wait_ms(wait, 0)) -- new records only
 end
 reply[2], reply[3], reply[4], reply[5], reply[6] = c.mark, c.read, stable, more, next_due < math.huge and next_due or -1
 return reply

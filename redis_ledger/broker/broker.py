@@ -56,6 +56,8 @@ from redis_ledger.broker.subscriptions.cursor_administration import CursorAdmini
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
 from redis_ledger.broker.subscriptions.inspection import SubscriptionInspection
+from redis_ledger.broker.subscriptions.redelivery import Redelivery
+from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRules
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.subscriptions.unacked import UnackedMessages
 from redis_ledger.broker.topics.configs import Configs
@@ -111,7 +113,7 @@ class Broker:
         self.offload_reader = (
             OffloadReader(store, config.offload_home, config.offload_cache_bytes) if config.offload_home else None
         )
-        rules = DeadLetterRules(store)
+        rules, backoffs = DeadLetterRules(store), RedeliveryRules(store)
         self.live_brokers = LiveBrokers(store, self.name, http_address, requires_auth=config.auth_required)
         server_clock = ServerClock(asyncio.get_running_loop())
         trackers = Trackers(store, self.live_brokers, server_clock, clock)
@@ -170,8 +172,8 @@ class Broker:
         )
         self.recurring = RecurringRecords(self.delayed, self.records, self.transactions)
         self.subscriptions = Subscriptions(
-            store, self.catalog, self.waiters, registry, self.transactions.abort, rules, self._execute, self.decoding,
-            config, clock,
+            store, self.catalog, self.waiters, registry, self.transactions.abort, rules, backoffs, self._execute,
+            self.decoding, config, clock,
         )  # fmt: skip
         self.batched_writes = BatchedWrites(
             store, config, {TRANSACTION_LOG: self._batch_log, PENDING_ACKS: self.subscriptions.batch_acks}
@@ -185,6 +187,7 @@ class Broker:
         self.large_messages = LargeMessages(self.records, registry, self.execute, config, clock)
         self.large_message_reader = LargeMessageReader(self.catalog, self.decoding)
         self.dead_letters = DeadLetters(rules, self.subscriptions.mover, self.subscriptions, self.records.topic)
+        self.redelivery = Redelivery(backoffs, self.subscriptions)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
@@ -239,6 +242,7 @@ class Broker:
         await broker.security.open()
         await broker.quotas.open()
         await broker.dead_letters.rules.open()
+        await broker.redelivery.rules.open()
         if broker.security.is_on and not broker.security.knows_anybody and not await broker.scram_credentials.all():
             _log.warning(NO_CREDENTIALS)
         return broker
@@ -254,6 +258,7 @@ class Broker:
         await self.quotas.close()
         await self.batched_writes.close()
         await self.dead_letters.rules.close()
+        await self.redelivery.rules.close()
         self.event_loop_lag.close()
         self.metrics_collector.close()
         await self.groups.close()
@@ -289,6 +294,7 @@ class Broker:
 
     async def _topic_removed(self, name: str, topic_id: str) -> None:
         await self.dead_letters.rules.remove_all(name, topic_id)
+        await self.redelivery.rules.remove_all(name, topic_id)
         await self.leader_epochs.forget_topic(topic_id)
 
     def _forget_cached(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from redis_ledger.client.redelivery_models import Backoff, DeadLetters
 from redis_ledger.errors import UnreadableValue
 from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.offload.manifest import Plan, Segment
@@ -288,11 +289,6 @@ class CursorStats(msgspec.Struct, frozen=True):
     backlog_is_exact: bool = True
 
 
-class DeadLetters(msgspec.Struct, frozen=True):
-    max_deliveries: int
-    topic: str
-
-
 class SubscriptionStats(msgspec.Struct, frozen=True):
     topic: str
     name: str
@@ -304,6 +300,7 @@ class SubscriptionStats(msgspec.Struct, frozen=True):
     pending: int = 0
     cursors: list[CursorStats] = []
     dead_letters: DeadLetters | None = None
+    redelivery: Backoff | None = None
 
 
 class TransactionPartition(msgspec.Struct, frozen=True):

@@ -116,6 +116,7 @@ class ReceiveRequest(NamedTuple):
 
     epoch      of an exclusive subscription: from registration.claim; else None
     name       of the client's request, "" without one; is_repeat: a retry, because its response was lost
+    backoff    what the subscription's redelivery rule adds to the ack timeout; "" without a rule
     """
 
     consumer: str
@@ -125,6 +126,7 @@ class ReceiveRequest(NamedTuple):
     epoch: int | None = None
     name: str = ""
     is_repeat: bool = False
+    backoff: str = ""
 
 
 async def receive(
@@ -149,9 +151,9 @@ async def receive(
     """
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     args = (
-        topic_id, token(request.consumer), now_ms, records_max, request.bytes_max, request.ack_timeout_ms,
-        request.session_ms, "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen),
-        request.name,
+        topic_id, token(request.consumer), now_ms, records_max, request.bytes_max,
+        f"{request.ack_timeout_ms} {request.backoff}".rstrip(), request.session_ms,
+        "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen), request.name,
     )  # fmt: skip
     try:
         reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat)), retry=False)
@@ -288,10 +290,12 @@ async def nack(
     *,
     now_ms: int,
     delay_ms: int = 0,
+    backoff: str = "",
     unseen: bool = False,
 ) -> int:
     """Returns the number of records returned: those in these ranges (None: all) that this consumer has leased.
 
+    backoff: of the subscription's redelivery rule; it adds to delay_ms.
     unseen: they never reached the consumer, so the delivery does not count.
     """
     if ranges is not None and not ranges:
@@ -299,7 +303,8 @@ async def nack(
     returned, first, rest = 0, 0, list(ranges or ())
     while True:
         some = rest[: paged_acks.RANGES_MAX]
-        args: list[str | int] = [topic_id, token(consumer), now_ms, delay_ms, int(unseen), paged_acks.LEASES_MAX, first]
+        wait = f"{delay_ms} {backoff}".rstrip()
+        args: list[str | int] = [topic_id, token(consumer), now_ms, wait, int(unseen), paged_acks.LEASES_MAX, first]
         args += flat(some)
         reply = checked(await store.call(_NACK, (keys.state, *keys.sub(name).all()), args), name)
         _, count, *reached = reply

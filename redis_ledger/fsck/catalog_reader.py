@@ -24,7 +24,7 @@ FIRST_DELAY_LEDGER = "-1"
 MEMBER = b"m:"  # begins the field of a member of a group
 TYPES = {"topics": "hash", "state": "hash", "brokers": "zset", "addresses": "hash", "groups": "hash", "users": "hash",
          "acls": "hash", "tokens": "hash", "quotas": "hash", "batchedwrites": "hash", "deadletters": "hash",
-         "audit": "stream", "epochs": "hash", "claim": "string"}  # fmt: skip
+         "redelivery": "hash", "audit": "stream", "epochs": "hash", "claim": "string"}  # fmt: skip
 
 
 class CatalogReader:
@@ -211,14 +211,15 @@ class CatalogReader:
 
     async def _metadata(self) -> list[Finding]:
         k, found = self._k, list[Finding]()
-        for name in ("users", "tokens", "quotas", "batchedwrites", "deadletters", "addresses", "epochs"):
+        for name in ("users", "tokens", "quotas", "batchedwrites", "deadletters", "redelivery", "addresses", "epochs"):
             key: bytes = getattr(k, name)
             async for page in self._reading.rows(key, key):
                 found += [self._unreadable(key, field) for field, row in page if not _is_json(row)]
         async for fields in self._reading.fields(k.acls, k.acls):
             found += [self._unreadable(k.acls, field) for field in fields if not _is_json(field)]
-        async for fields in self._reading.fields(k.deadletters, k.deadletters):
-            found += [self._unreadable(k.deadletters, field) for field in fields if not _is_json(field)]
+        for key in (k.deadletters, k.redelivery):
+            async for fields in self._reading.fields(key, key):
+                found += [self._unreadable(key, field) for field in fields if not _is_json(field)]
         return found
 
     def _unreadable(self, key: bytes, field: bytes) -> Finding:

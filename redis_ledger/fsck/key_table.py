@@ -91,7 +91,7 @@ _COORDINATOR = re.compile(
 _OTHERS = re.compile(
     r"(?:\{group:[^{}]+\}:(?:state|topics)|\{witness:\d+\}:(?:cluster|count|lives|compared)|\{replicated:[^{}]+\}:marker|\{idem:[^{}]+\}(?:\|run)?"
     r"|\{catalog\}:(?:topics|state|claim|epochs|brokers|addresses|groups|users|acls|tokens|quotas|batchedwrites"
-    r"|deadletters|audit))\Z"
+    r"|deadletters|redelivery|audit))\Z"
 )
 
 

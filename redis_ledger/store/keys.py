@@ -75,6 +75,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
     rl:{catalog}:batchedwrites  hash    transaction_log or pending_acks → JSON: thresholds that were changed at run time
     rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, dead-letter topic, own topic id
+    rl:{catalog}:redelivery     hash    ["topic","subscription"] → JSON: back-off between deliveries, own topic id
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: principal, address, act, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of the attempt that runs it, with a lease
@@ -279,7 +280,7 @@ class CatalogKeys:
 
     __slots__ = (
         "acls", "addresses", "audit", "batchedwrites", "brokers", "changes", "claim", "deadletters", "due", "epochs",
-        "groups", "quotas", "state", "tokens", "topics", "users",
+        "groups", "quotas", "redelivery", "state", "tokens", "topics", "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -299,6 +300,7 @@ class CatalogKeys:
         self.quotas = f"{base}:quotas".encode()
         self.batchedwrites = f"{base}:batchedwrites".encode()
         self.deadletters = f"{base}:deadletters".encode()
+        self.redelivery = f"{base}:redelivery".encode()
         self.audit = f"{base}:audit".encode()
 
 

@@ -69,6 +69,7 @@ CASES = [
       (Op.CREATE, TOPIC, "fresh")], 200),
     ("POST", f"{SUB}:deadLetters", {"max_deliveries": 0},
      [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
+    ("POST", f"{SUB}:redelivery", {"min_ms": 5}, [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{SUB}:putBack", {}, [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{ONE}/subscriptions/spark:noteOffsets", {"offsets": {"0": 1}},
      [(Op.READ, GROUP, "spark"), (Op.READ, TOPIC, "orders")], 200),

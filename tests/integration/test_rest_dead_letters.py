@@ -7,7 +7,7 @@ import pytest
 
 from redis_ledger import AsyncClient
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.client.models import DeadLetters
+from redis_ledger.client.redelivery_models import DeadLetters
 from tests.support.principals import ROOT
 from tests.support.rest import rest
 from tests.support.secured_rest import secured

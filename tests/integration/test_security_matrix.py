@@ -111,6 +111,7 @@ ACTS = [
         "seek": calls("POST", f"{SUB}:seek", {"to": "latest"}),
         "put_back": calls("POST", f"{SUB}:putBack", {}),
         "set_dead_letters": calls("POST", f"{SUB}:deadLetters", {"max_deliveries": 0}),
+        "set_redelivery": calls("POST", f"{SUB}:redelivery", {"min_ms": 5}),
         "note_offsets": calls("POST", f"{NOTE}:noteOffsets", {"offsets": {"0": 1}}),
     }, {"OffsetCommit": kafka.commits_offset}),
     act("send dead letters away", frozenset({"prefixed"}) | ADMINS, {"set_dead_letters": rest.sends_dead_letters}),

@@ -92,6 +92,18 @@ def test_dead_letters_are_sent_away_and_put_back(command, client):
     assert ruled["dead_letters"] is None
 
 
+def test_a_back_off_is_set_shown_and_removed(command, client):
+    """OB-29"""
+    filled(client, "a")
+    command("subscriptions", "create", "t", "s")
+    [ruled] = command("subscriptions", "redelivery", "t", "s", "--min-ms", "500", "--json")
+    assert ruled["redelivery"] == {"min_ms": 500, "factor": 2.0, "max_ms": 32_000}
+    shown = command("subscriptions", "describe", "t", "s")
+    assert "redelivery: after 500 ms, then 2 times as long, at most 32000 ms" in shown
+    [ruled] = command("subscriptions", "redelivery", "t", "s", "--min-ms", "0", "--json")
+    assert ruled["redelivery"] is None
+
+
 def test_offsets_of_a_group_are_noted(command, client):
     """OB-29"""
     filled(client, "a", "b", "c")

@@ -137,6 +137,9 @@ CASES: dict[str, Case] = {
     "rl:{catalog}:deadletters": Case(
         catalog("deadletters"), "", ("HSET", '["a","b"]', "{"), "cannot be read", ("metadata",)
     ),
+    "rl:{catalog}:redelivery": Case(
+        catalog("redelivery"), "", ("HSET", '["a","b"]', "{"), "cannot be read", ("metadata",)
+    ),
     "rl:{catalog}:epochs": Case(catalog("epochs"), "", ("HSET", "gone:0", "3"), "no longer exists"),
     "rl:{catalog}:audit": Case(catalog("audit"), ""),
 }  # fmt: skip

@@ -136,6 +136,7 @@ async def _metadata(broker: Broker) -> None:
     await broker.quotas.change("User:ada", {"bytes_in_per_s": 1 << 30})
     await broker.batched_writes.change("transaction_log", {"max_records": 32})
     await broker.dead_letters.set("t", "s", 100, "dead")
+    await broker.redelivery.set("t", "s", 1_000, 2.0, 60_000)
     await broker.audit.note(Caller("User:ada", "localhost"), "test", "t")
 
 

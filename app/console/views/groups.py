@@ -18,6 +18,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
 from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
+from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotFound,
@@ -202,6 +203,7 @@ class SubscriptionPage(msgspec.Struct):
     diagnosis: Diagnosis
     unacked: list[UnackedRange]
     dead_letters: DeadLetterRule | None
+    redelivery: RedeliveryRule | None
     may_put_back: bool
     may_seek: bool
     may_delete: bool
@@ -227,7 +229,9 @@ async def subscription(context: PageContext, query: SubscriptionQuery) -> Subscr
     )
     return SubscriptionPage(
         stats.topic, stats.name, stats.kind, stats.cursors, lag, diagnosis, unacked[:UNACKED_SHOWN],
-        dead_letters.rules.get(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
+        dead_letters.rules.get(stats.topic, stats.topic_id, stats.name),
+        context.broker.redelivery.rules.get(stats.topic, stats.topic_id, stats.name),
+        takes_letters and may_move, may_move,
         context.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 

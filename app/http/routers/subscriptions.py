@@ -236,7 +236,7 @@ async def ack_cumulative(
     examples=examples.NACK,
 )  # fmt: skip
 async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
-    """Negatively acknowledge messages; they are redelivered after `delay_ms`."""
+    """Negatively acknowledge messages; they are redelivered after `delay_ms`, or as the redelivery rule says."""
     if (body.ids is None) is not body.all:
         raise InvalidRequest("$: give either ids or all: true.")
     ids = None if body.ids is None else message_ids(request, body.ids)
@@ -370,9 +370,13 @@ async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subs
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
     rule = request.broker.dead_letters.rules.get(stats.topic, stats.topic_id, stats.name)
     dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
+    backoff = request.broker.redelivery.rules.get(stats.topic, stats.topic_id, stats.name)
+    redelivery = UNSET if backoff is None else bodies.Backoff(
+        min_ms=backoff.min_ms, factor=backoff.factor, max_ms=backoff.max_ms
+    )  # fmt: skip
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
         backlog=sum(c.backlog for c in cursors), backlog_is_exact=all(c.backlog_is_exact for c in cursors),
         delayed=delayed, leased=sum(c.leased for c in cursors), pending=sum(c.pending for c in cursors),
-        dead_letters=dead_letters,
+        dead_letters=dead_letters, redelivery=redelivery,
     )  # fmt: skip

@@ -120,6 +120,10 @@ SET_DEAD_LETTERS: Examples = {
     "request": {"max_deliveries": 5, "topic": "orders.dead"},
     "200": {**_SUBSCRIPTION, "dead_letters": {"max_deliveries": 5, "topic": "orders.dead"}},
 }
+SET_REDELIVERY: Examples = {
+    "request": {"min_ms": 1_000, "factor": 2.0, "max_ms": 60_000},
+    "200": {**_SUBSCRIPTION, "redelivery": {"min_ms": 1_000, "factor": 2.0, "max_ms": 60_000}},
+}
 PUT_BACK: Examples = {"request": {"limit": 100}, "200": {"put_back": 3}}
 PRODUCER: Examples = {"request": {}, "201": {"producer_id": 1_407_374_883_553_281, "epoch": 0}}
 BEGIN: Examples = {

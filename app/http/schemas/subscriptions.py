@@ -23,6 +23,7 @@ from redis_ledger.app.http.schemas.core import (
     ValueForm,
 )
 from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX
+from redis_ledger.broker.subscriptions.redelivery_rules import DELAY_MS_MAX, FACTOR_MAX
 
 
 class CreateSubscription(Request):
@@ -72,6 +73,14 @@ class DeadLetters(Reply):
     topic: str
 
 
+class Backoff(Reply):
+    """The wait before delivery n + 1 is min_ms * factor ** (n - 1), at most max_ms."""
+
+    min_ms: int
+    factor: float
+    max_ms: int
+
+
 class Subscription(Reply):
     topic: str
     name: str
@@ -85,6 +94,7 @@ class Subscription(Reply):
     pending: int
     cursors: list[CursorStats]
     dead_letters: DeadLetters | UnsetType = UNSET
+    redelivery: Backoff | UnsetType = UNSET
 
 
 class Receive(Request):
@@ -166,7 +176,10 @@ class Nack(Request):
     ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
     all: bool = False
     consumer: Consumer = "default"
-    delay_ms: Annotated[int, Meta(ge=0, le=86_400_000)] = 0
+    delay_ms: (
+        Annotated[int, Meta(ge=0, le=DELAY_MS_MAX, description="Omitted: as the redelivery rule says; 0 without one.")]
+        | None
+    ) = None
 
 
 class Redelivering(Reply):
@@ -185,6 +198,16 @@ class SetDeadLetters(Request):
 
     max_deliveries: Annotated[int, Meta(ge=0, le=DELIVERIES_MAX)]
     topic: TopicName | None = None
+
+
+class SetRedelivery(Request):
+    """The wait before delivery n + 1 is min_ms * factor ** (n - 1), at most max_ms; min_ms 0 alone removes the rule."""
+
+    min_ms: Annotated[int, Meta(ge=0, le=DELAY_MS_MAX)]
+    factor: Annotated[float, Meta(ge=1, le=FACTOR_MAX)] = 2.0
+    max_ms: (
+        Annotated[int, Meta(ge=1, le=DELAY_MS_MAX, description="Omitted: 64 times min_ms, at most a day.")] | None
+    ) = None
 
 
 class PutBack(Request):

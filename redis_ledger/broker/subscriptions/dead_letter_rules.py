@@ -1,19 +1,10 @@
-"""Dead-letter rules: after how many deliveries a subscription's messages move, and to which topic.
-
-    {catalog}:deadletters   ["topic","subscription"] → JSON of its rule      {catalog}:state   "deadletters" → version
-
-Each broker caches the rules (cluster/metadata_cache.py), so a receive without a rule costs one dict lookup.  A rule
-applies to one incarnation of its topic; completing the deletion of a topic removes its rules.
-"""
+"""Dead-letter rules: after how many deliveries a subscription's messages move, and to which topic."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import msgspec
 
-from redis_ledger.broker.cluster.metadata_cache import MetadataCache, Row
-from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.broker.subscriptions.subscription_rules import SubscriptionRules
 from redis_ledger.store.store import Store
 
 DELIVERIES_MAX = 1_000_000
@@ -29,49 +20,7 @@ class DeadLetterRule(msgspec.Struct, frozen=True):
     topic: str
     source_id: str = ""
 
-    def applies_to(self, topic_id: str) -> bool:
-        return self.source_id in (topic_id, "")
 
-
-class DeadLetterRules:
-    """by_subscription: (topic, subscription) → rule; replaced on every change, never changed in place."""
-
+class DeadLetterRules(SubscriptionRules[DeadLetterRule]):
     def __init__(self, store: Store) -> None:
-        self._key = CatalogKeys(store.prefix).deadletters
-        self._cache = MetadataCache(store, "deadletters", (self._key,), self._take)
-        self._decode = msgspec.json.Decoder(DeadLetterRule).decode
-        self.by_subscription: Mapping[tuple[str, str], DeadLetterRule] = {}
-
-    async def open(self) -> None:
-        await self._cache.open()
-
-    async def close(self) -> None:
-        await self._cache.close()
-
-    async def refresh(self) -> None:
-        """Reads the rules again if they have changed."""
-        await self._cache.refresh()
-
-    def get(self, topic: str, topic_id: str, subscription: str) -> DeadLetterRule | None:
-        rule = self.by_subscription.get((topic, subscription))
-        return rule if rule is not None and rule.applies_to(topic_id) else None
-
-    async def set(self, topic: str, subscription: str, rule: DeadLetterRule) -> None:
-        await self._write({(topic, subscription): msgspec.json.encode(rule).decode()})
-
-    async def remove(self, topic: str, subscription: str) -> bool:
-        """Returns whether there was a rule."""
-        return await self._write({(topic, subscription): ""}) > 0
-
-    async def remove_all(self, topic: str, topic_id: str) -> None:
-        """Removes the rules of the topic's subscriptions."""
-        await self.refresh()
-        rules = self.by_subscription.items()
-        await self._write({at: "" for at, rule in rules if at[0] == topic and rule.applies_to(topic_id)})
-
-    async def _write(self, rows: Mapping[tuple[str, str], str]) -> int:
-        fields = {msgspec.json.encode(where).decode(): row for where, row in rows.items()}
-        return await self._cache.write(self._key, fields)
-
-    def _take(self, tables: Sequence[Sequence[Row]]) -> None:
-        self.by_subscription = {tuple(msgspec.json.decode(field)): self._decode(row) for field, row in tables[0]}
+        super().__init__(store, "deadletters", DeadLetterRule)

@@ -17,6 +17,7 @@ from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX, Leasing, ReceiveCall
 from redis_ledger.broker.subscriptions.long_polls import Leased, LongPolls
+from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRules
 from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.config import Config
 from redis_ledger.cursor.scripts import ReceiveRequest
@@ -36,11 +37,12 @@ class Receiver:
         sessions: ConsumerSessions,
         leasing: Leasing,
         long_polls: LongPolls,
+        redelivery: RedeliveryRules,
         decoding: Decoding,
         config: Config,
     ) -> None:
         self._cursors, self._sessions, self._leasing, self._long_polls = cursors, sessions, leasing, long_polls
-        self._decoding, self._config = decoding, config
+        self._redelivery, self._decoding, self._config = redelivery, decoding, config
         self._turn = itertools.count()
         self._loop = asyncio.get_running_loop()
 
@@ -103,6 +105,8 @@ class Receiver:
             chosen = await self._cursors.partitions(topic)
         else:
             chosen = await self._cursors.chosen(topic, partitions)
+        if backoff := self._redelivery.backoff(topic, chosen[0].topic_id, name):
+            receive = receive._replace(request=receive.request._replace(backoff=backoff))
         deadline = self._loop.time() + wait_ms / 1000
         while True:
             try:

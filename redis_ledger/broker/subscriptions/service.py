@@ -19,6 +19,7 @@ from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.subscriptions.long_polls import LongPolls
 from redis_ledger.broker.subscriptions.receive import Receiver
+from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRules
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
@@ -57,6 +58,7 @@ class Subscriptions:
         registry: ParticipantRegistry,
         abort: Callable[[TxnId], Awaitable[object]],
         rules: DeadLetterRules,
+        redelivery: RedeliveryRules,
         execute: Execution,
         decoding: Decoding,
         config: Config,
@@ -65,14 +67,14 @@ class Subscriptions:
         """execute: acknowledges and appends in one transaction, to move dead letters."""
         self.cursors = Cursors(store, catalog, clock)
         self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
-        self._rules, self._clock = rules, clock
+        self._rules, self._redelivery, self._clock = rules, redelivery, clock
         self.mover = DeadLetterMover(execute, self.stats)
         self._sessions = ConsumerSessions(store, clock, config.consumer_session_ms, waiters)
         self._holds: dict[tuple[str, int, str], PendingAcks] = {}
         self._ack_thresholds = settings_of(config)[PENDING_ACKS].thresholds(HOLDS_BYTES_MAX)
         leasing = Leasing(store, self.cursors, self._sessions, waiters, rules, self.mover, config, clock)
         polls = LongPolls(waiters, clock)
-        self.receive = Receiver(self.cursors, self._sessions, leasing, polls, decoding, config).receive
+        self.receive = Receiver(self.cursors, self._sessions, leasing, polls, redelivery, decoding, config).receive
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 
@@ -96,6 +98,7 @@ class Subscriptions:
 
     async def delete(self, topic: str, name: str) -> None:
         await self._rules.remove(topic, name)
+        await self._redelivery.remove(topic, name)
         if not await self.cursors.delete(topic, name):
             raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
         await self._poke(await self.cursors.partitions(topic))
@@ -214,22 +217,27 @@ class Subscriptions:
         consumer: str,
         ids: Sequence[MessageId] | None,
         *,
-        delay_ms: int = 0,
+        delay_ms: int | None = None,
         unseen: bool = False,
     ) -> int:
         """Returns how many will be redelivered after delay_ms; ids None: all that this consumer has leased.
-        unseen: they never reached the consumer, so the delivery does not count."""
+
+        delay_ms   None: as the subscription's redelivery rule says; at once without one
+        unseen     they never reached the consumer, so the delivery does not count, and no rule applies
+        """
         if ids is None:
             found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
         else:
             found = dict(await self.cursors.by_partition(topic, ids))
-        now = self._clock.now_ms()
+        now, is_by_rule = self._clock.now_ms(), delay_ms is None and not unseen
 
         async def release(p: Partition) -> int:
             ranges = found[p]
+            backoff = self._redelivery.backoff(topic, p.topic_id, name) if is_by_rule else ""
             count = await scripts.nack(
-                self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms, unseen=unseen
-            )
+                self._store, p.keys, p.topic_id, name, consumer, ranges,
+                now_ms=now, delay_ms=delay_ms or 0, backoff=backoff, unseen=unseen,
+            )  # fmt: skip
             if count:
                 await self._waiters.poke(p.keys)
             return count
@@ -242,7 +250,7 @@ class Subscriptions:
         """Ends a consumer's session: returns its unacknowledged messages for redelivery, and lets the next consumer of
         an exclusive or failover subscription in at once.  Returns how many messages.  A repeated call does nothing."""
         partitions = await self.cursors.partitions(topic)
-        returned = await self.nack(topic, name, consumer, None)
+        returned = await self.nack(topic, name, consumer, None, delay_ms=0)
         first = partitions[0]
         self._sessions.forget(first, name, consumer)
         await self.cursors.act_on_all(

@@ -181,8 +181,9 @@ class AsyncConsumer:
         else:
             await self._leases.ack_cumulative(self.topic, self.subscription, self.name, id_of(message))
 
-    async def nack(self, messages: Any, delay_ms: int = 0) -> None:
-        """Returns messages for redelivery after the delay.
+    async def nack(self, messages: Any, delay_ms: int | None = None) -> None:
+        """Returns messages for redelivery after the delay; by default as the subscription's redelivery rule says, and
+        without a rule at once.
 
         await consumer.nack(message, delay_ms=5_000)
         """
@@ -312,7 +313,7 @@ class AsyncConsumer:
                         self._arrived.notify_all()
                 # An exclusive consumer receives them again: its next request names an earlier message.
                 if messages and not is_current and not (self._is_ordered and self._leases.brokers_know_after):
-                    await self.nack(messages)
+                    await self.nack(messages, delay_ms=0)
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.
             self._error = error

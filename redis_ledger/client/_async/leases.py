@@ -94,15 +94,17 @@ class AsyncLeases:
         subscription: str,
         consumer: str,
         ids: Sequence[MessageId] | None,
-        delay_ms: int = 0,
+        delay_ms: int | None = 0,
         timeout_ms: int | None = None,
     ) -> None:
-        """ids None: everything that is leased to this consumer."""
+        """ids None: everything that is leased to this consumer.  delay_ms None: as the redelivery rule says."""
         parts = [{"all": True}] if ids is None else [
             {"ids": [str(id) for id in ids[at : at + IDS_MAX]]} for at in range(0, len(ids), IDS_MAX)
         ]  # fmt: skip
         for part in parts:
-            body = _body(consumer, None, delay_ms=delay_ms, **part)
+            body = (
+                _body(consumer, None, **part) if delay_ms is None else _body(consumer, None, delay_ms=delay_ms, **part)
+            )
             await self._transport.call(
                 "POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms
             )

@@ -131,6 +131,21 @@ class Subscriptions:
             "POST", path("topics", topic, "subscriptions", name, call=":deadLetters"), body, answer=SubscriptionStats
         )
 
+    def set_redelivery(
+        self, topic: str, name: str, min_ms: int, factor: float = 2.0, max_ms: int | None = None
+    ) -> SubscriptionStats:
+        """How long a message waits that was nacked or not acknowledged in time: min_ms the first time, factor times as
+        long each further time, at most max_ms (default 64 times min_ms).  min_ms 0 removes the rule.
+
+        client.subscriptions.set_redelivery("orders", "billing", 1_000, max_ms=60_000)
+        """
+        body: dict[str, Any] = {"min_ms": min_ms, "factor": factor}
+        if max_ms is not None:
+            body["max_ms"] = max_ms
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":redelivery"), body, answer=SubscriptionStats
+        )
+
     def put_back(self, topic: str, name: str, limit: int = 100) -> int:
         """Of the next `limit` messages of a dead-letter topic's subscription, how many went back to the topics they
         came from.

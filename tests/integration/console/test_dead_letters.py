@@ -57,7 +57,11 @@ async def test_dead_letter_rule_requires_write_on_the_other_topic(world):
     assert forms((await ada.get(BILLING)).text) == set()
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     await world.allow("ada", Op.READ, Resource.GROUP, "billing")
-    assert forms((await ada.get(BILLING)).text) == {"subscription/seek", "subscription/dead-letters"}
+    assert forms((await ada.get(BILLING)).text) == {
+        "subscription/seek",
+        "subscription/dead-letters",
+        "subscription/redelivery",
+    }
     await ada.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
     assert world.broker.dead_letters.rules.by_subscription == {}
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "dead")

@@ -47,6 +47,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "delete": {"topic": "t", "name": "s"},
         "seek": {"topic": "t", "name": "s", "offsets": {0: 1}},
         "set_dead_letters": {"topic": "t", "name": "s", "max_deliveries": 3, "dead_letter_topic": "d"},
+        "set_redelivery": {"topic": "t", "name": "s", "min_ms": 5},
         "put_back": {"topic": "t", "name": "s"},
         "note_offsets": {"topic": "t", "name": "s", "offsets": {0: 1}, "txn": "1-0"},
         "lag": {"topic": "t", "name": "s"},

@@ -1,0 +1,18 @@
+"""How messages of a subscription come again, and where they go if they do not."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class DeadLetters(msgspec.Struct, frozen=True):
+    max_deliveries: int
+    topic: str
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """The wait before delivery n + 1 is min_ms * factor ** (n - 1), at most max_ms."""
+
+    min_ms: int
+    factor: float
+    max_ms: int
