@@ -15,6 +15,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
 from tests.support.crash_child import ROOT
 from tests.support.redis_servers import redis_server
@@ -83,6 +85,7 @@ def events(path: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.timeout(600)
 async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_its_partitions_or_on_none(
     prefix, tmp_path
 ):
@@ -98,7 +101,7 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
                 await worker.start()
             # When brokers are killed, and Redis every fifth time, until a thousand transactions were tried
             kills, before = 0, 0
-            async with asyncio.timeout(100):
+            async with asyncio.timeout(400):
                 while kills < KILLS_MIN or len(events(path)["tried"]) < TRANSACTIONS:
                     await asyncio.sleep(chance.uniform(0.1, 0.7))
                     done = len(events(path)["committed"])

@@ -303,3 +303,28 @@ async def test_a_begin_repeated_under_its_nonce_is_the_same_transaction_at_any_b
     assert (await second.transactions.begin(nonce="once")).id == txn
     await second.transactions.abort(txn)
     assert (await first.transactions.begin(nonce="once")).id != txn
+
+
+async def test_a_filter_of_a_list_is_applied_before_its_limit(redis_url, prefix):
+    """The two that were aborted are found, though more ended after them than are listed."""
+    clock = ManualClock()
+    async with one(redis_url, prefix, coordinators=1, clock=clock) as broker:
+        transactions = broker.transactions
+        aborted = [(await transactions.begin()).id for _ in range(2)]
+        for txn in aborted:
+            await transactions.abort(txn)
+        clock.advance(60_000)
+        committed = [(await transactions.begin()).id for _ in range(5)]
+        for txn in committed:
+            await transactions.commit(txn)
+        assert await eventually(lambda: live_transactions(broker), 0) == 0
+
+        async def listed(*filters, **more):
+            return [each.id for each in await transactions.list(*filters, limit=2, **more)]
+
+        assert await listed("aborted") == aborted
+        assert await listed(min_age_ms=30_000) == aborted
+        # Without a filter they are the last ones
+        assert await listed() == committed[-2:]
+        first, second, _ = [(await transactions.begin()).id for _ in range(3)]
+        assert await listed() == await listed("open") == [first, second]

@@ -48,6 +48,7 @@ STATUS: dict[TxnState, TransactionStatus] = {
     TxnState.TIMING_OUT: "aborting",
     TxnState.ABORTED: "aborted",
 }
+ENDED: frozenset[TransactionStatus] = frozenset({"committed", "aborted"})
 RETRY_S_MAX = 1.0
 TRANSACTIONS_READ_MAX = 20_000  # of each coordinator, to filter them
 
@@ -242,19 +243,30 @@ class Transactions:
         min_timeout_ms: int = 0,
         coordinator: int | None = None,
     ) -> builtins.list[Transaction]:
-        """Lists transactions, oldest first; ended ones while their outcome is stored.  owner: its prefix.
+        """Lists transactions, oldest first; ended ones while their outcome is stored.  If there are more than `limit`,
+        these are the oldest live ones, and then the ones that ended last.  owner: its prefix.
         sees: filters by permission.  Raises CoordinatorNotFound."""
         at = [*self._coordinators] if coordinator is None else [await self._coordinators.find(TxnId(coordinator, 0))]
-        reach = limit if not owner and not min_timeout_ms and sees is None else TRANSACTIONS_READ_MAX
-        found = await self._live(at, reach)
-        if status in (None, "committed", "aborted"):
-            found += await self._ended(at, reach)
+        is_filtered = bool(status or owner or min_timeout_ms or min_age_ms) or sees is not None
+        reach = TRANSACTIONS_READ_MAX if is_filtered else limit  # the first ones may all be filtered out
         before = self._clock.now_ms() - min_age_ms
-        found = [r for r in found if r.started_ms <= before and r.timeout_ms >= min_timeout_ms]
-        shown_all = [to_transaction(r) for r in found if sees is None or sees(r)]
-        shown_all = [t for t in shown_all if t.owner.startswith(owner)]
-        chosen = [t for t in shown_all if status is None or t.status == status]
-        return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
+
+        def is_shown(record: TransactionRecord) -> bool:
+            return (
+                record.started_ms <= before
+                and record.timeout_ms >= min_timeout_ms
+                and status in (None, STATUS[record.state])
+                and (sees is None or sees(record))
+                and transaction_owners.read(record.owner)[1].startswith(owner)
+            )
+
+        live = [] if status in ENDED else [record for record in await self._live(at, reach) if is_shown(record)]
+        shown = sorted(live, key=lambda record: (record.started_ms, record.txn))[:limit]
+        if status is None or status in ENDED:
+            known = {record.txn for record in shown}  # one that has ended since
+            ended = [r for r in await self._ended(at, reach) if r.txn not in known and is_shown(r)]
+            shown += sorted(ended, key=lambda record: (record.ended_ms, record.txn), reverse=True)[: limit - len(shown)]
+        return [to_transaction(r) for r in sorted(shown, key=lambda record: (record.started_ms, record.txn))]
 
     async def latest(
         self, live_max: int, ended_max: int, sees: Callable[[TransactionRecord], bool] | None = None

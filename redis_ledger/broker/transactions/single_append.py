@@ -20,7 +20,7 @@ from redis_ledger.ids import kept_for
 from redis_ledger.records.batch import SEQUENCES
 
 KEPT_S = 600  # how long a partition keeps such a producer that is silent; appends are repeated for less
-FREE_MAX = 1_000  # in all partitions; one more is forgotten
+FREE_MAX = 1_000  # in all partitions; then that of the partition that was written to longest ago is forgotten
 
 
 def is_single_append(acks: Sequence[ExecuteAcks], prepared: Sequence[PreparedRecords], nonce: str) -> bool:
@@ -40,7 +40,7 @@ class SingleAppend:
 
     def __init__(self, records: Records, allocate: Callable[[], Awaitable[int]]) -> None:
         self._records, self._allocate = records, allocate
-        self._free: dict[tuple[str, int], list[tuple[int, int]]] = {}  # by topic id and partition
+        self._free: dict[tuple[str, int], list[tuple[int, int]]] = {}  # by topic id and partition, last used ones last
         self._free_count = 0
 
     async def append(self, prepared: PreparedRecords) -> list[Appended]:
@@ -59,11 +59,21 @@ class SingleAppend:
     ) -> list[Appended]:
         producer = ProducerSequence(producer_id, 0, sequence, kept_for(KEPT_S))
         appended = await self._records.append_prepared(prepared.numbered({}, sequence), None, producer)
-        if self._free_count < FREE_MAX:
-            following = (sequence + len(prepared.batches[0].records)) % SEQUENCES
-            self._free.setdefault(at, []).append((producer_id, following))
-            self._free_count += 1
+        following = (sequence + len(prepared.batches[0].records)) % SEQUENCES
+        free = self._free.pop(at, [])
+        free.append((producer_id, following))
+        self._free[at] = free
+        self._free_count += 1
+        if self._free_count > FREE_MAX:
+            self._forget_oldest()
         return appended
+
+    def _forget_oldest(self) -> None:
+        at = next(iter(self._free))
+        del self._free[at][0]
+        if not self._free[at]:
+            del self._free[at]
+        self._free_count -= 1
 
     def _take(self, at: tuple[str, int]) -> tuple[int, int] | None:
         free = self._free.get(at)

@@ -111,9 +111,16 @@ async def test_a_producer_whose_append_failed_is_not_used_again(log, single, err
     assert [each[:2] for each in log.tried] == [(101, 0), (101, 1), (102, 0)]
 
 
-async def test_the_number_of_producers_that_are_kept_is_bounded(log, single, monkeypatch):
+async def test_of_more_producers_than_are_kept_the_one_unused_for_longest_is_forgotten(log, single, monkeypatch):
+    """So partitions that are not written to any more, or are gone, take none from those that are."""
+    monkeypatch.setattr(single_append, "FREE_MAX", 2)
+    for number in (0, 1, 2, 2, 1, 0):
+        await single.append(prepared(batch(number)))
+    assert [each[:2] for each in log.tried] == [(101, 0), (102, 0), (103, 0), (103, 1), (102, 1), (104, 0)]
+
+
+async def test_of_one_partition_no_more_producers_are_kept_than_allowed(log, single, monkeypatch):
     monkeypatch.setattr(single_append, "FREE_MAX", 2)
     for _ in range(2):
-        for number in range(3):
-            await single.append(prepared(batch(number)))
-    assert [each[:2] for each in log.tried] == [(101, 0), (102, 0), (103, 0), (101, 1), (102, 1), (104, 0)]
+        await asyncio.gather(*(single.append(prepared(batch())) for _ in range(3)))
+    assert len({producer_id for producer_id, _, _ in log.tried}) == 4
