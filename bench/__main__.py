@@ -14,7 +14,7 @@ from bench import command, runner
 from bench.lab import QUICK, Pace
 
 BENCHES = (
-    "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "acks", "records",
+    "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "records",
     "security", "quota", "replicas", "fsck", "cores",
 )  # fmt: skip
 TIMEOUT_S = 180

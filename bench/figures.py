@@ -28,6 +28,7 @@ DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
 SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
 GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 SURVIVE_BEGIN = "<!-- figures: written by python -m bench.survive --markdown -->"
+ACKS_BEGIN = "<!-- figures: written by python -m bench.acks --markdown -->"
 TXN_BEGIN = "<!-- figures: written by python -m bench.txn --markdown -->"
 # Benches with tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
@@ -37,7 +38,11 @@ GROWTH = (
 )  # fmt: skip
 SURVIVE = ("unavailable",)
 TXN = ("sends_acks", "empty", "batching", "start", "wake", "txn_bytes")
-_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE, TXN_BEGIN: TXN}
+ACKS = ("receive_ack", "ack_batch", "holes")
+_APART = {
+    DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE, TXN_BEGIN: TXN,
+    ACKS_BEGIN: ACKS,
+}  # fmt: skip
 
 MORE_IS_BETTER = "/s"  # suffix of units where more is better; for all others less is better
 AT_LEAST = "min_"  # prefix of metrics that must not be below their goal

@@ -164,6 +164,9 @@ TOOLS = {
     "bench-survive": Definition(
         "measures how long clients wait when a broker or a Redis dies (10 minutes)", benchmark("bench.survive")
     ),
+    "bench-acks": Definition(
+        "measures acknowledgements and what is stored of them (3 minutes)", benchmark("bench.acks")
+    ),
     "bench-txn": Definition("measures transactions, and what batching gains (10 minutes)", benchmark("bench.txn")),
     "bench-spark": Definition("measures Spark and offloading (Java; 10 minutes)", benchmark("bench.spark")),
 }

@@ -1,6 +1,6 @@
 -- One subscription on one partition.  Every offset is in exactly one place:
 --
---     0 ... deleted ... mark ..... deleted (bit in acks) | leased | held by a transaction ..... read ... new
+--     0 ... deleted ... mark ........ deleted (in acks) | leased | held by a transaction ..... read ... new
 --
 -- so between mark and read the offsets without a lease and without a holder are the acknowledged ones, and no counter of
 -- them is needed.  The mark itself is always leased, held, or equal to read.
@@ -14,7 +14,7 @@
 --     pending  offsets that transactions hold: include/pending_acks
 -- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
-local cursors = { CHUNK = 8192 }
+local cursors = {}
 local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned" }
 
 -- Whether one consumer is active at a time and receives in order.
@@ -264,6 +264,7 @@ end
 
 -- Moves the mark over acknowledged offsets, and writes all changes.
 function cursors.save(c)
+  cursors.fill_complete(c)
   if c.leased == 0 and c.held == 0 then
     c.mark = c.read
   elseif c.read - c.mark > c.leased + c.held then
@@ -288,21 +289,7 @@ function cursors.save(c)
   cursors.call_chunked("ZADD", c.spans, spans)
   cursors.call_chunked("ZADD", c.due, due)
 
-  local from, to = math.floor(c.mark_was / cursors.CHUNK), math.floor(c.mark / cursors.CHUNK)
-  local passed, kept = {}, {}
-  if to - from > 64 then
-    for _, name in ipairs(redis.call("HKEYS", c.acks)) do
-      if name ~= "" and tonumber(name) < to then passed[#passed + 1] = name end
-    end
-  else
-    for n = from, to - 1 do passed[#passed + 1] = cursors.whole(n) end
-  end
-  for n, bits in pairs(c.chunks) do
-    if n >= to and bits ~= "" then kept[#kept + 1], kept[#kept + 2] = cursors.whole(n), bits end
-  end
-  cursors.call_chunked("HDEL", c.acks, passed)
-  cursors.call_chunked("HSET", c.acks, kept)
-
+  cursors.save_acks(c)
   local row = {}
   if c.consumer ~= c.consumer_was then row[1], row[2], c.consumer_was = "consumer", c.consumer, c.consumer end
   for i, name in ipairs(NUMBERS) do
@@ -310,8 +297,9 @@ function cursors.save(c)
     if number ~= c.stored[i] then row[#row + 1], row[#row + 2], c.stored[i] = name, cursors.whole(number), number end
   end
   if row[1] then redis.call("HSET", c.cursor, unpack(row)) end
-  c.writes, c.chunks, c.mark_was = {}, {}, c.mark
+  c.writes, c.mark_was = {}, c.mark
 end
 
+--- @include "include/ack_chunk"
 --- @include "include/acks"
 --- @include "include/pending_acks"

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from redis_ledger.cursor.ack_chunks import CHUNK
 from redis_ledger.ledger.entries import Aborted, LogEntry, is_aborted
-
-CHUNK = 8192  # offsets of a bitmap, as in lua/include/acks
 
 
 @dataclass(slots=True)

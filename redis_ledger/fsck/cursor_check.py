@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from redis_ledger.cursor import ack_chunks
+from redis_ledger.cursor.ack_chunks import CHUNK
 from redis_ledger.fsck.cursor_facts import (
     CursorFacts,
     Lease,
@@ -106,8 +108,7 @@ def _positions(sub: SubscriptionPlace, facts: CursorFacts, leases: list[Lease]) 
         if name.encode() not in facts.cursor:
             fields += (name, "" if name == "consumer" else 0)
     writes = [Write("HSET", k.cursor, tuple(fields))]
-    beyond = [name for name in facts.acks if name.isdigit() and (int(name) + 1) * 8192 > read]
-    writes += [Write("HDEL", k.acks, (name,)) for name in beyond]
+    writes += [Write("HDEL", k.acks, (name,)) for name in ack_chunks.beyond(facts.acks, read)]
     detail = f"The cursor has no mark or no read position; delivery begins again at {mark}."
     guards = [hget(k.cursor, name, facts.cursor.get(name.encode())) for name in POSITIONS]
     return sub.finding("cursor_range", k.cursor, "position", detail, Edit(tuple(guards), tuple(writes)))
@@ -163,13 +164,18 @@ def _counts(sub: SubscriptionPlace, facts: CursorFacts, leases: list[Lease], mar
 
 
 def _clear_bits(sub: SubscriptionPlace, facts: CursorFacts, both: tuple[int, int]) -> Edit:
-    """Clears the bits of a range, in its first chunk; other chunks are for the next round."""
-    k, chunk = sub.keys, both[0] // 8192
-    bits = bytearray(facts.acks.get(str(chunk).encode(), b""))
-    for offset in range(both[0], min(both[1], chunk * 8192 + 8191) + 1):
-        at = offset - chunk * 8192
+    """Clears the bits of a range, in its first chunk; other chunks are for the next round.
+
+    The chunk becomes a bitmap, and is full no more."""
+    k, chunk = sub.keys, both[0] // CHUNK
+    bits = bytearray(ack_chunks.bitmap(facts.acks, chunk))
+    for offset in range(both[0], min(both[1], chunk * CHUNK + CHUNK - 1) + 1):
+        at = offset - chunk * CHUNK
         bits[at // 8] &= ~(0x80 >> at % 8)
-    return edit(_guards(sub, facts), ("HSET", k.acks, chunk, bytes(bits)))
+    writes = [Write("HSET", k.acks, (chunk, bytes(bits))), Write("HDEL", k.acks, (ack_chunks.list_name(chunk),))]
+    if (full := ack_chunks.without(facts.acks, chunk)) is not None:
+        writes.append(Write("HSET", k.acks, (ack_chunks.full_name(chunk), full)))
+    return Edit(tuple(_guards(sub, facts)), tuple(writes))
 
 
 def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[int, int]], now_ms: int) -> Edit:

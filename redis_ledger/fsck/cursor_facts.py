@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-CHUNK = 8192
-ONES = bytes(range(256))
+from redis_ledger.cursor import ack_chunks
+
 _RANGE = re.compile(rb"(\d+)-(\d+)-(\d+)")
 
 
@@ -59,22 +59,8 @@ def pending_ranges(pending: Mapping[bytes, bytes]) -> list[tuple[int, int]]:
 
 
 def acked(acks: Mapping[bytes, bytes], first: int, end: int) -> list[tuple[int, int]]:
-    """Ranges of set bits among the offsets from first to end (exclusive), ascending, first and last."""
-    found: list[tuple[int, int]] = []
-    for name in sorted((each for each in acks if each.isdigit()), key=int):
-        base, bits = int(name) * CHUNK, acks[name]
-        if base >= end or base + CHUNK <= first:
-            continue
-        text = f"{int.from_bytes(bits, 'big'):0{8 * len(bits)}b}" if bits else ""
-        for run in re.finditer("1+", text):
-            low, high = max(base + run.start(), first), min(base + run.end() - 1, end - 1)
-            if low > high:
-                continue
-            if found and found[-1][1] + 1 == low:
-                found[-1] = (found[-1][0], high)
-            else:
-                found.append((low, high))
-    return found
+    """Acknowledged offsets from first to end (exclusive), ascending, first and last."""
+    return [(low, high) for low, high in ack_chunks.ranges(acks, first, end)]
 
 
 def size(ranges: list[tuple[int, int]]) -> int:

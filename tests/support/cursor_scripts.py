@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from redis import Redis
 from redis.cluster import ClusterNode, RedisCluster
 
+from redis_ledger.cursor import ack_chunks
 from redis_ledger.cursor.ranges import flat, to_ranges
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
@@ -66,7 +67,7 @@ def _settling(body: str) -> Script:
     """A script around include/end_pending_acks, which otherwise runs inside txn/end only."""
     parts = [
         (folder() / "include" / f"{name}.lua").read_text()
-        for name in ("status", "cursor", "acks", "pending_acks", "group_offset", "end_pending_acks")
+        for name in ("status", "cursor", "ack_chunk", "acks", "pending_acks", "group_offset", "end_pending_acks")
     ]
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
     return Script("tests/settle", source)
@@ -252,14 +253,15 @@ class Subscription:
                     assert offset not in pending, f"offset {offset} is held twice"
                     pending[offset] = (holder, count)
 
-        bits: set[int] = set()
-        chunks = {int(k): v for k, v in client.hgetall(keys.acks).items() if k}
-        for chunk, bitmap in chunks.items():
-            assert len(bitmap) <= CHUNK // 8
-            assert chunk >= mark // CHUNK, "a chunk below the mark was kept"
-            for i, byte in enumerate(bitmap):
-                bits.update(chunk * CHUNK + i * 8 + j for j in range(8) if byte & (128 >> j))
-        bits = {offset for offset in bits if offset >= mark}  # below it a bit may stay until its whole chunk is passed
+        acks = {name: value for name, value in client.hgetall(keys.acks).items() if name}
+        forms = [re.fullmatch(rb"(8e9|9e9|)(\d+)", name) for name in acks]
+        assert all(form is not None for form in forms), f"unknown fields among {list(acks)}"
+        for form, value in zip(forms, acks.values(), strict=True):
+            assert form is not None
+            of, number = form[1], int(form[2])
+            assert len(value) <= (CHUNK // 64 if of == b"9e9" else CHUNK // 8)
+            assert number >= mark // (CHUNK * CHUNK if of == b"8e9" else CHUNK), "a chunk below the mark was kept"
+        bits = {o for first, last in ack_chunks.ranges(acks, 0, 1 << 60) for o in range(max(first, mark), last + 1)}
 
         held, leased = set(pending), set(leases)
         assert not bits & leased

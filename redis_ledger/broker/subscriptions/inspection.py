@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.types import SubscriptionKind
-from redis_ledger.cursor import backlog_analysis, pending_row, record_state
-from redis_ledger.cursor.backlog_analysis import CHUNK, BacklogCounts
+from redis_ledger.cursor import ack_chunks, backlog_analysis, pending_row, record_state
+from redis_ledger.cursor.ack_chunks import CHUNK
+from redis_ledger.cursor.backlog_analysis import BacklogCounts
 from redis_ledger.cursor.pending_fields import PendingTransaction, decode, holder
 from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.registration import KINDS
@@ -259,7 +260,7 @@ class SubscriptionInspection:
             first = await self._reading.command(k.state, *spans)
             lease_of = first[0] if first else b""
             now, (bits, again, row) = await self._now(
-                p, name, [("HGET", of.acks, at // CHUNK), spans, ("HGET", of.leases, lease_of)]
+                p, name, [("HMGET", of.acks, *ack_chunks.names((at // CHUNK,))), spans, ("HGET", of.leases, lease_of)]
             )
             if now.kind == "kafka" or (again or []) == (first or []):
                 lease = parse(p.number, int(lease_of), row.decode()) if row and lease_of else None
@@ -268,7 +269,7 @@ class SubscriptionInspection:
             lease = None
         has_entry = entry is not None and entry.base_offset <= at < now.stable
         aborted = await p.reader.aborted_of([entry]) if has_entry and entry is not None else []
-        is_acked = backlog_analysis.bits_set({at // CHUNK: bits or b""}, at, at) > 0
+        is_acked = backlog_analysis.bits_set(ack_chunks.bitmaps((at // CHUNK,), bits), at, at) > 0
         facts = _record_facts(
             now, entry, is_aborted=entry is not None and is_aborted(entry, aborted), is_acked=is_acked, lease=lease
         )
@@ -298,10 +299,10 @@ class SubscriptionInspection:
                 at = now.end
                 break
             chunks = range(at // CHUNK, min(entries[-1].last_offset, max(now.read - 1, at)) // CHUNK + 1)[:PAGE_CHUNKS]
-            bits = await self._reading.command(k.state, "HMGET", p.keys.sub(name).acks, *chunks)
+            bits = await self._reading.command(k.state, "HMGET", p.keys.sub(name).acks, *ack_chunks.names(chunks))
             if chunks[-1] < (now.read - 1) // CHUNK:  # the rest of the page has bitmaps that were not read
                 entries = _below(entries, (chunks[-1] + 1) * CHUNK)
-            acks = {number: each for number, each in zip(chunks, bits or [None] * len(chunks), strict=True) if each}
+            acks = ack_chunks.bitmaps(chunks, bits)
             decided = [each for each in entries if each.base_offset < now.stable]
             aborted = await p.reader.aborted_of(decided)
             counts.add(backlog_analysis.count(entries, at, now.stable, aborted, acks))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.cursor.backlog_analysis import CHUNK, BacklogCounts, bits_set, count
+from redis_ledger.cursor.ack_chunks import CHUNK
+from redis_ledger.cursor.backlog_analysis import BacklogCounts, bits_set, count
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, Aborted, LogEntry
 
 

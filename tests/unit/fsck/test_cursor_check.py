@@ -60,12 +60,29 @@ def test_a_whole_subscription_has_no_difference():
         (facts(acks={}), "cursor_acks", "unaccounted"),
         (facts(pending={}), "cursor_acks", "unaccounted"),
         (facts(acks={b"0": bytes([0b1000_0011, 0b1100_0000])}), "cursor_acks", "0"),
+        (facts(acks={b"9e90": bytes([0, 1, 5, 4])}), "cursor_acks", "0"),
+        (facts(acks={b"8e90": bytes([0, 1])}), "cursor_acks", "0"),
     ],
 )
 def test_a_difference_is_found_with_its_repair(given: CursorFacts, kind: str, item: str):
     found = list(check_cursor(SUB, given, 1_000))
     assert (kind, item) in [(each.kind, each.item) for each in found]
     assert all(isinstance(each.repair, Edit) for each in found)
+
+
+@pytest.mark.parametrize(
+    "acks", [{b"9e90": bytes([2, 8])}, {b"8e90": bytes([0, 1])}, {b"0": b"\x00\xff", b"9e90": b"\0\x08"}]
+)
+def test_what_is_leased_as_well_is_cleared_in_every_form(acks: dict[bytes, bytes]):
+    stored, held = dict(acks), facts({"held": "0"}, pending={}, acks=acks)
+    (found,) = check_cursor(SUB, held, 1_000)
+    assert isinstance(found.repair, Edit)
+    for write in found.repair.writes:
+        name, *value = (str(arg).encode() if isinstance(arg, int) else arg for arg in write.args)
+        assert isinstance(name, bytes)
+        stored.pop(name, None)
+        stored.update((name, each) for each in value if isinstance(each, bytes))
+    assert acked(stored, 0, 10) == [(4, 9)]
 
 
 def test_offsets_in_no_place_become_due():
