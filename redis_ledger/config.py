@@ -60,6 +60,7 @@ class Config:
     transaction_pending_ack_batched_write_max_records: int = 16  # maximum acknowledgements per call
     transaction_pending_ack_batched_write_max_size: int = 4_194_304  # maximum size of a call
     one_call_transactions: bool = True  # on one Redis: decide, end and complete in one call; off: as on a cluster
+    txn_buffer: str = "marker"  # of topics without a setting of their own: marker, or sidecar
     transaction_buffer_snapshot_max_transaction_count: int = 1_000  # ends until the next snapshot; 0: no snapshots
     transaction_buffer_snapshot_min_time_ms: int = 5_000  # time until the next snapshot after a transactional write
     aborted_payload_retention_ms: int = 10_000  # then payload of an aborted transaction is deleted; -1: by retention

@@ -202,7 +202,8 @@ async def _topic(
     found.open_transactions = len(holding)
     first: dict[int, str] = {}
     for each in holding:
-        first.setdefault(each.partition, str(each.transaction))
+        if each.holds_readers:
+            first.setdefault(each.partition, str(each.transaction))
     held = []
     for number, head in enumerate(heads):
         txn = live.get(first.get(number, ""))

@@ -45,7 +45,7 @@ async def diagnose(context: PageContext, stats: SubscriptionStats, consumers: in
     holders = []
     seen: set[int] = set()
     for each in await context.broker.topics.open_transactions(stats.topic):
-        if each.partition not in held or each.partition in seen:
+        if not each.holds_readers or each.partition not in held or each.partition in seen:
             continue
         seen.add(each.partition)
         try:

@@ -18,6 +18,7 @@ from typing import Any
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.pulsar_settings import ALIASES, Alias, alias_of
 from redis_ledger.config import Config
+from redis_ledger.ledger.settings import BUFFERS
 from redis_ledger.records.large_messages import LARGE_BYTES_MAX
 
 PREFIX = "REDIS_LEDGER_"
@@ -204,6 +205,8 @@ def _agree(config: Config) -> None:
         raise BadSetting(
             f"large_message_bytes_max={config.large_message_bytes_max} is above the maximum of {LARGE_BYTES_MAX}."
         )
+    if config.txn_buffer not in BUFFERS:
+        raise BadSetting(f"txn_buffer={config.txn_buffer} is not a transaction buffer; use {' or '.join(BUFFERS)}.")
     if config.coordinators > 1 << 15:
         raise BadSetting(f"coordinators={config.coordinators} is above the maximum of 32768.")
     if config.num_partitions > config.partitions_max:

@@ -53,7 +53,7 @@ local function each_stretch(log, aborted, from, to, entries_max, visit, clear_to
         at = base
       end
       local flags = tonumber(fields[18])
-      if flags % 4 >= 2 or flags >= 16 then
+      if flags % 4 >= 2 or flags % 32 >= 16 then
         fields = nil
       elseif flags % 2 == 1 then
         local upto = tonumber(string.match(page[#page][1], "^(%d+)")) + 1

@@ -14,7 +14,7 @@ function at_once.read()
     local count, subs = tonumber(ARGV[at + 3]), {}
     for n = 1, count do subs[ARGV[at + 3 + n]] = format("%d", n - 1) end
     local place = { number = i - 1, topic_id = ARGV[at + 1], channel = ARGV[at + 2], subs = subs, key = key, args = {}, ends = {} }
-    place.last = key + 10 + 6 * count
+    place.last = key + 11 + 6 * count
     at_once.places[ARGV[at]], at_once.ordered[i] = place, place
     at, key = at + 4 + count, place.last + 1
   end

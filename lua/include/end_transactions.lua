@@ -5,18 +5,20 @@
 --- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/end_pending_acks"
+--- @include "include/sidecar"
 local ROOM, LEFTOVERS = 300, 32 -- of one call
 
 local function end_transactions(KEYS, ARGV, room, leftovers)
   local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
   local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
-  local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest")
+  local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest", "bytes")
   if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC }, room end
-  for k = 12, #KEYS, 6 do
+  for k = 13, #KEYS, 6 do
     if KEYS[k + 1] == KEYS[k] and (redis.call("HGET", KEYS[k], "kind") or "kafka") ~= "kafka" then return { STALE }, room end
   end
   local next_offset, before = tonumber(held[2]), held[2]
-  local delay = KEYS[11]
+  local delay, buffer = KEYS[11], KEYS[12]
+  local newest, bytes = tonumber(held[4]), tonumber(held[5] or 0)
   local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
   local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
   local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
@@ -27,10 +29,39 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return marks[coordinator]
   end
 
+  -- Ends a transaction of the sidecar buffer; returns its last offset and the number of its records, "-1" if it was aborted.
+  local function end_aside(pid, txn, commit)
+    redis.call("HDEL", open_key, pid)
+    redis.call("ZREM", firsts, pid)
+    local outcome = commit and "committed" or "aborted"
+    outcomes[outcome] = outcomes[outcome] + 1
+    if not commit then
+      redis.call("ZADD", buffer, "0", "!A " .. txn.name)
+      return "-1"
+    end
+    local base, last = whole(next_offset), whole(next_offset + txn.records - 1)
+    local ledger, entry, flags = txn.coordinator, txn.serial, sidecar.FLAG
+    newest, bytes, next_offset = math.max(newest, txn.newest), bytes + txn.bytes, next_offset + txn.records
+    if txn.batches == 1 then
+      local member, kind = sidecar.batches(buffer, txn.name, 1)[1], nil
+      ledger, entry, kind = string.match(member, "^%S+ %d+ (%-%d+) (%d+) %d+ %d+ (%d+)$")
+      flags = flags + tonumber(kind)
+      redis.call("ZREM", buffer, member)
+    end
+    redis.call("XADD", log, last .. "-1", "l", ledger, "e", entry, "b", base, "n", whole(txn.records), "s", whole(txn.bytes),
+      "p", pid, "v", txn.epoch, "q", "-1", "f", whole(flags), "t", ARGV[2], "m", whole(newest))
+    for number, count in string.gmatch(txn.spread, "(%-%d+):(%d+)") do
+      local row = ledger_row(redis.call("HGET", KEYS[2], number))
+      row.max, row.unlogged = next_offset - 1, row.unlogged - tonumber(count)
+      redis.call("HSET", KEYS[2], number, ledger_text(row))
+    end
+    return last .. "+" .. whole(txn.records)
+  end
+
   local function write_marker(pid, epoch, first, commit)
     local offset = whole(next_offset)
     redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
-      "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", held[4])
+      "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", whole(newest))
     redis.call("HDEL", open_key, pid)
     redis.call("ZREM", firsts, pid)
     next_offset = next_offset + 1
@@ -53,7 +84,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   -- Settles what the operation at `place` holds on its subscriptions; returns whether that was all.
   local function settle_all(place, txn, commit)
     for j = 1, tonumber(ARGV[place + 6]) do
-      local c = cursor_at(12 + 6 * tonumber(ARGV[place + 6 + j]))
+      local c = cursor_at(13 + 6 * tonumber(ARGV[place + 6 + j]))
       if c then
         if room <= 0 and c.kind ~= "kafka" and redis.call("HEXISTS", c.pending, txn) == 1 then return false end
         local offsets, ranges, is_left = settle(c, txn, commit, now, room)
@@ -70,8 +101,10 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
     local open, marker = redis.call("HGET", open_key, pid), "-1"
     if open then
-      local epoch, c, s, first = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)$")
-      if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
+      local epoch, c, s, first, aside = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
+      if c == coordinator and s == serial then
+        marker = aside == "" and write_marker(pid, epoch, first, commit) or end_aside(pid, sidecar.parse(open), commit)
+      end
     end
     local aside = redis.call("HGET", delay, txn)
     if aside and string.sub(aside, 1, 1) == "O" then
@@ -107,10 +140,14 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   end
 
   local pids = next(touched) and redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "LIMIT", 0, 128) or {}
+  for _, pid in ipairs(next(touched) and redis.call("ZREVRANGEBYSCORE", firsts, -2, "-inf", "LIMIT", 0, 128) or {}) do
+    pids[#pids + 1] = pid
+  end
   if #pids > 0 then
     for i, row in ipairs(redis.call("HMGET", open_key, unpack(pids))) do
-      local epoch, c, s, first = string.match(row, "^(%-?%d+) (%d+) (%d+) (%d+)$")
-      if is_over(c, s) then write_marker(pids[i], epoch, first, false) end
+      local epoch, c, s, first, aside = string.match(row, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
+      if is_over(c, s) and aside == "" then write_marker(pids[i], epoch, first, false) end
+      if is_over(c, s) and aside ~= "" then end_aside(pids[i], sidecar.parse(row), false) end
     end
   end
   local looked, passed = 2 * count + 2, {} -- more than this call adds; reading one costs as much as a small write
@@ -136,7 +173,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   end
   if whole(next_offset) ~= before then
     local stable = whole(stable_offset(firsts, next_offset))
-    redis.call("HSET", state, "next", whole(next_offset), "stable", stable)
+    redis.call("HSET", state, "next", whole(next_offset), "stable", stable, "newest", whole(newest), "bytes", whole(bytes))
     redis.call("SPUBLISH", ARGV[5], held[3] .. " " .. whole(next_offset) .. " " .. stable)
   end
   if decided ~= "" then redis.call("HSET", delay, "decided", waiting .. decided) end

@@ -1,7 +1,8 @@
 -- Checks the batches of a producer: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
 -- 1 state  4 producers  5 open  6 firsts  7 ended  8 watermarks.  Only windows_save and opened_save write.
 local WRAP = 2147483648 -- sequences wrap after 2^31 - 1
-local windows, opens, is_old = {}, {}, {} -- by producer: its window, its open transaction, whether a loss came after it
+-- By producer: its window, its open transaction, whether a loss came after it, and its row if it is in the sidecar buffer.
+local windows, opens, is_old, asides = {}, {}, {}, {}
 
 local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
 
@@ -61,7 +62,8 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   return { SEQUENCE_GAP, expected }
 end
 
-local function refusal_by_fence(pid, coordinator, serial, verified)
+-- is_aside: whether the batch goes to the sidecar buffer, where all batches of its transaction go then; nil: to neither.
+local function refusal_by_fence(pid, coordinator, serial, verified, is_aside)
   local txn = coordinator .. " " .. serial
   local open = opens[pid]
   if open == nil then
@@ -69,10 +71,14 @@ local function refusal_by_fence(pid, coordinator, serial, verified)
     local found, first = string.match(text or "", "^%-?%d+ (%d+ %d+) (%-?%d+)")
     open = found or false
     opens[pid], is_old[pid] = open, found and is_before_epoch(first)
+    asides[pid] = found and string.find(text, " s ", 1, true) and text or nil
   end
   -- A transaction from before the current leader epoch gets no more batches: its end may be lost, and a broker that sends
   -- the batch of the producer's next transaction may have chosen this one before the loss.
-  if open == txn then return is_old[pid] and { TXN_ENDED } or nil end
+  if open == txn then
+    if is_old[pid] then return { TXN_ENDED } end
+    return is_aside ~= nil and (asides[pid] ~= nil) ~= is_aside and { OTHER_BUFFER } or nil
+  end
   if open then
     local other_coordinator, other_serial = string.match(open, "^(%d+) (%d+)$")
     return { OTHER_OPEN, other_coordinator, other_serial }

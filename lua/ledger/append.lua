@@ -16,7 +16,7 @@ ARGV        1 topic_id  2 ledger  3 now_ms  4 channel to publish to (leader epoc
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, reply ...} one reply for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
             | {STALE_EPOCH, epoch_now} | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED}
-            | {OTHER_OPEN, coordinator, serial} | {NOT_OWNER}
+            | {OTHER_OPEN, coordinator, serial} | {OTHER_BUFFER} | {NOT_OWNER}
             or, for all of them, {LEDGER_MOVED, active ledger} | {HEALED} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n + log of the open transactions); heal is O(unaccepted entries)
 WRITES      log entries and indexes of accepted batches; deletes the payload of refused ones
@@ -26,19 +26,9 @@ SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/deci
 --- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/producers"
+--- @include "include/registered_serial"
 
 local OF_CHUNKS, CHUNK = "chunk", "17" -- flags of its log entry: 1 transactional, 16 a chunk, which subscriptions skip
-
--- The serial of the transaction that a coordinator's call has registered the partition with; nil if it was refused, or if it
--- is not the broker's newest call.
-local function registered_serial(text)
-  local key, call, place, broker = string.match(text, "^(%d+):(%d+):(%d+):(.*)$")
-  local stored = redis.call("HGET", KEYS[tonumber(key)], broker)
-  local number, replies = string.match(stored or "", "^(%d+) %d* %d+\n(.*)$")
-  if number ~= call then return nil end
-  local reply = cmsgpack.unpack(replies)[tonumber(place)]
-  return reply and reply[1] == OK and reply[2] or nil
-end
 
 local state, ledgers, data, ledger = KEYS[1], KEYS[2], KEYS[9], ARGV[2]
 local text = redis.call("HGET", ledgers, ledger)
@@ -75,7 +65,7 @@ for i = 1, count do
   if not serial then
     refusal = refusal or { NOT_VERIFIED }
   elseif not refusal and serial ~= "" then
-    refusal = refusal_by_fence(pid, ARGV[at + 6], serial, verified)
+    refusal = refusal_by_fence(pid, ARGV[at + 6], serial, verified, false)
   end
   if refusal then
     removed[#removed + 1] = "0-" .. whole(entry)

@@ -3,19 +3,20 @@
 
 The preceding XADDs wrote the records due later to the delay ledger and those due now to the active ledger, in one MULTI
 with this call, as for ledger/append.  An original batch is accepted or refused as a whole: its sequence is checked once.
+In the sidecar buffer the records due now are in the delay ledger too, before the others of their batch.
 Records due later go into the open bucket; those of a transaction are set aside until its end.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
             10 delay data  stream  the ledger named in ARGV[3]
             11 delay state  12 delay open  13 delay live  14 delay closing  15 delay queue  16 delay parts  17 delay moved
-            18 delay buckets  19 delay next  20 delay snaps  21 delay repeats
+            18 delay buckets  19 delay next  20 delay snaps  21 delay repeats  22 sidecar
 ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms
             5 channel to publish to (leader epoch, next offset, stable offset)  6 number of originals
             7.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
-            records  bytes  blocks (numbers of all these entries)  owner of the producer id ("" not compared), and for each
-            entry due_ms (for a block, whose records have separate due times: all of them, with commas) and, as one text,
+            records  bytes  blocks (numbers of all these entries)  owner of the producer id ("" not compared)  aside (1: the
+            records due now belong to the sidecar buffer), and for each entry due_ms (for a block, whose records have separate due times: all of them, with commas) and, as one text,
             the rest of its member: ledger records bytes newest_ms
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the
             open bucket, reply ...} one reply for each original: {OK, base_offset (-1 none), first entry}
@@ -31,6 +32,8 @@ SOURCE      PIP-195; KIP-98; docs/decisions/0012
 --- @include "include/partition"
 --- @include "include/producers"
 --- @include "include/create_stream"
+--- @include "include/first_scheduled"
+--- @include "include/sidecar_append"
 --- @include "include/live_bitmap"
 --- @include "include/scheduled_entries"
 local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[10], KEYS[11]
@@ -42,9 +45,10 @@ local own = redis.call("HMGET", delay, "ledger", "first", "open")
 local originals, now_count, later_count, at = {}, 0, 0, 7
 for i = 1, tonumber(ARGV[6]) do
   local later = tonumber(ARGV[at + 10])
-  originals[i] = { at = at, now = tonumber(ARGV[at + 7]), later = later }
-  if originals[i].now > 0 then now_count = now_count + 1 end
-  later_count, at = later_count + later, at + 15 + 2 * later
+  local o = { at = at, now = tonumber(ARGV[at + 7]), later = later, is_aside = ARGV[at + 15] == "1" }
+  originals[i] = o
+  if o.now > 0 and not o.is_aside then now_count = now_count + 1 end
+  later_count, at = later_count + later + (o.now > 0 and o.is_aside and 1 or 0), at + 16 + 2 * later
 end
 local row, late = texts[1] and ledger_row(texts[1]), texts[2] and ledger_row(texts[2])
 
@@ -55,17 +59,8 @@ local function refuse_all(...)
 end
 
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
-if not own[1] then -- the first scheduled record here; older releases create a partition without these keys
-  if ARGV[3] == "-1" and not late then
-    for _, key in ipairs({ KEYS[13], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[21] }) do redis.call("HSET", key, "", "") end
-    for _, key in ipairs({ KEYS[12], KEYS[14], KEYS[15], KEYS[19] }) do redis.call("ZADD", key, -1, "") end
-    create_stream(delay_data)
-    redis.call("XTRIM", delay_data, "MAXLEN", "0") -- the XADDs of this call; entries count from 1
-    redis.call("XSETID", delay_data, "0-0")
-    redis.call("HSET", ledgers, "-1", "0 0 0 -1 0 0 " .. ARGV[4])
-    redis.call("HSET", delay, "ledger", "-1", "first", "-1", "open", "0", "records", "0", "entries", "0", "held", "0",
-      "closing", "", "decided", "", "fired", "0", "cancelled", "0")
-  end
+if not own[1] then -- the first scheduled record here
+  if ARGV[3] == "-1" and not late then create_delay_index(ledgers, ARGV[4]) end
   return refuse_all(LEDGER_MOVED, held[2], "-1")
 end
 if not row or not late or held[2] ~= ARGV[2] or own[1] ~= ARGV[3] or row.sealed == "1" then
@@ -102,22 +97,30 @@ for i, o in ipairs(originals) do
     if aside_of(txn) == "ended" then
       refusal = { TXN_ENDED }
     elseif o.now > 0 or not aside_of(txn) then
-      refusal = refusal_by_fence(pid, ARGV[a + 4], serial, ARGV[a + 6])
+      local is_aside = nil -- records due later are in neither buffer
+      if o.now > 0 then is_aside = o.is_aside end
+      refusal = refusal_by_fence(pid, ARGV[a + 4], serial, ARGV[a + 6], is_aside)
     end
   end
   if refusal then
     answers[i] = refusal
-    if o.now > 0 then
+    if o.now > 0 and not o.is_aside then
       entry = entry + 1
       removed[#removed + 1] = "0-" .. whole(entry)
     end
-    for _ = 1, o.later do
+    for _ = 1, o.later + (o.now > 0 and o.is_aside and 1 or 0) do
       delay_entry = delay_entry + 1
       delay_removed[#delay_removed + 1] = "0-" .. whole(delay_entry)
     end
   else
     local base = "-1"
-    if o.now > 0 then
+    if o.now > 0 and o.is_aside then
+      delay_entry, waiting, delay_bytes = delay_entry + 1, waiting + 1, delay_bytes + tonumber(ARGV[a + 8])
+      sidecar.take(pid, ARGV[a + 2], ARGV[a + 4], serial, held[3], {
+        ledger = ARGV[3], entry = delay_entry, records = o.now, bytes = tonumber(ARGV[a + 8]), newest = tonumber(ARGV[a + 9]),
+        flags = "0",
+      })
+    elseif o.now > 0 then
       base, entry = whole(next_offset), entry + 1
       if serial ~= "" and not opens[pid] then
         opens[pid] = ARGV[a + 4] .. " " .. serial
@@ -129,12 +132,12 @@ for i, o in ipairs(originals) do
       bytes = bytes + tonumber(ARGV[a + 8])
     end
     -- A batch without an offset is stored by its first entry e, as -e-1.
-    if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2), ARGV[a + 14]) end
+    if counted then window_take(pid, epoch, sequence, records, base ~= "-1" and base or whole(-delay_entry - 2), ARGV[a + 14]) end
     answers[i] = { OK, base, delay_entry + 1 }
     local first, held_texts, held_here = delay_entry + 1, {}, 0
     local is_plain, count = serial == "" and ARGV[a + 13] == "0", #members
     for j = 1, o.later do
-      local due, rest = ARGV[a + 13 + 2 * j], ARGV[a + 14 + 2 * j]
+      local due, rest = ARGV[a + 14 + 2 * j], ARGV[a + 15 + 2 * j]
       delay_entry = delay_entry + 1
       if is_plain then
         members[count + 1], members[count + 2] = due, string.format("%012d ", delay_entry) .. rest
@@ -206,6 +209,7 @@ end
 if held_records > 0 then redis.call("HINCRBY", delay, "held", whole(held_records)) end
 windows_save(ARGV[4])
 opened_save(opened)
+sidecar.save(KEYS[22])
 if #logged > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end

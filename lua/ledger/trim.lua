@@ -9,8 +9,8 @@ payload.  So missing payload is out of range below the start, is in Parquet belo
                        ^ mark of the slowest subscription              ^ stable
     start              2 if only acknowledged records are trimmed, else 4; DeleteRecords ignores acknowledgements
 
-KEYS        1 state  2 ledgers  3 log  4 aborted  5 subs
-            6.. the cursors of the subscriptions in ARGV
+KEYS        1 state  2 ledgers  3 log  4 aborted  5 subs  6 sidecar
+            7.. the cursors of the subscriptions in ARGV
 ARGV        1 topic_id  2 drop entries appended before this time, ms (-1 none)  3 payload bytes to keep (-1 all)
             4 delete everything below this offset (-1 no; DeleteRecords)  5 most log entries to read
             6 acknowledged (1: time and bytes trim only what every subscription has acknowledged, Kafka groups excepted)
@@ -20,7 +20,7 @@ RETURNS     {OK, log start, entries trimmed, ledger in which the log now begins 
             the other ledgers are those that can be dropped | {UNKNOWN_TOPIC}
             | {STALE, subscription ...} a subscription that counts was not in ARGV: the current subscriptions
 COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] entries that no subscription needs
-WRITES      log start, log, aborted set, byte count
+WRITES      log start, log, aborted set, byte count; names trimmed transactions in the sidecar
 SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retention" (acknowledged)
 ]]
 --- @include "include/status"
@@ -37,7 +37,7 @@ local before, bytes_max, below = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(
 local needed = stable -- first offset that some subscription has not acknowledged
 if ARGV[6] == "1" then
   local named, subs, names, is_known = {}, redis.call("HGETALL", KEYS[5]), { STALE }, true
-  for i = 7, #ARGV, 2 do named[ARGV[i]] = { KEYS[6 + (i - 7) / 2], ARGV[i + 1] } end
+  for i = 7, #ARGV, 2 do named[ARGV[i]] = { KEYS[7 + (i - 7) / 2], ARGV[i + 1] } end
   for i = 1, #subs, 2 do
     if subs[i] ~= "" and subs[i + 1] ~= "kafka" then
       local cursor = named[subs[i]]
@@ -58,6 +58,7 @@ if ARGV[6] == "1" then
   end
 end
 
+local in_sidecar = {} -- transactions that are trimmed
 local new_start, trimmed, looked, most, from, reached = start, 0, 0, tonumber(ARGV[5]), "-", false
 while not reached and looked < most do
   local count = math.min(PAGE, most - looked)
@@ -72,6 +73,7 @@ while not reached and looked < most do
       break
     end
     new_start, trimmed, kept = last + 1, trimmed + 1, kept - tonumber(fields[10])
+    if tonumber(fields[18]) >= 32 and tonumber(fields[2]) >= 0 then in_sidecar[#in_sidecar + 1] = fields[2] .. "-" .. fields[4] end
     from = "(" .. item[1]
   end
 end
@@ -91,5 +93,6 @@ if new_start > start then
   redis.call("HSET", KEYS[1], "start", whole(new_start), "bytes", whole(math.max(kept, 0)))
   redis.call("XTRIM", KEYS[3], "MINID", whole(new_start) .. "-0")
   redis.call("ZREMRANGEBYSCORE", KEYS[4], 0, new_start - 1)
+  for _, name in ipairs(in_sidecar) do redis.call("ZADD", KEYS[6], "0", "!T " .. name) end
 end
 return reply

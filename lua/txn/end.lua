@@ -6,14 +6,15 @@ its acks and offsets), so a repeated or late end has no visible effect.  Every e
 raised, never lowered; open transactions at or below it are leftovers and are aborted.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
-            11 delay state
-            12.. six keys for each subscription of the operations: cursor acks leases spans due pending; for a Kafka
+            11 delay state  12 sidecar
+            13.. six keys for each subscription of the operations: cursor acks leases spans due pending; for a Kafka
             group, which has only two, cursor cursor cursor cursor cursor pending
 ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
             5 channel to publish to (leader epoch, next offset, stable offset)
             6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
-RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation; "more": only a part of its acks was settled, the
+RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation, "last+records" (its last offset and the number
+            of its records) for one committed in the sidecar buffer; "more": only a part of its acks was settled, the
             call has to be repeated; after them the transactions with scheduled batches for delay/settle, if any
             | {UNKNOWN_TOPIC} | {STALE} a Kafka group of the call is a subscription now
 COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled, at most 300 in a call

@@ -82,9 +82,10 @@ from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.errors import StoreUnavailable, TransactionError
+from redis_ledger.errors import StoreUnavailable, TransactionError, UnreadableFormat
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.topic_checks import SIDECAR_FORMAT
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.offload.reader import OffloadReader
 from redis_ledger.store.keys import CatalogKeys
@@ -225,7 +226,12 @@ class Broker:
     ) -> Broker:
         """Returns a broker that is ready to serve.  The caller closes the store."""
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
-        await storage_format.agree(store)
+        stored_format = await storage_format.agree(store)
+        if broker.config.txn_buffer == "sidecar" and stored_format < SIDECAR_FORMAT:
+            raise UnreadableFormat(
+                f"txn_buffer=sidecar needs stored format {SIDECAR_FORMAT}, and this Redis has {stored_format}: run "
+                "`redis-ledger raise-format` when every broker has been upgraded, or set txn_buffer=marker."
+            )
         await broker.coordinators.refresh()
         await broker.batched_writes.open()
         await broker.transactional_ids.open()

@@ -146,11 +146,13 @@ class PartitionProducer(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """An open transaction on a partition; read_committed consumers wait at the lowest first_offset."""
+    """An open transaction on a partition; read_committed consumers wait at the lowest first_offset of those that hold
+    readers, which are not in the sidecar buffer."""
 
     partition: int
     first_offset: int
     transaction: TxnId
+    holds_readers: bool = True
 
 
 @dataclass(slots=True)

@@ -1,16 +1,12 @@
-"""Append requests of a partition, and the call to Redis that carries a group of them.
+"""Append requests of a partition, and the arguments of the scripts that accept them (append_calls.py).
 
-    one MULTI   XADD data:1   XADD data:1   ledger/append     plain batches
-                XADD data:-1  XADD data:-1  ledger/schedule   batches with records that are due later
-                ...
-
-Batches keep their order: neighbours of one kind share a script call, and all script calls are in one MULTI.
-Source: PIP-195; docs/decisions/0012.
+Source: PIP-195; docs/decisions/0012, 0044.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -85,6 +81,14 @@ class AppendRequest(NamedTuple):
         return self.producer_id >= 0 and self.sequence >= 0
 
 
+class Kind(Enum):
+    """How a batch is written.  PLAIN: to the log.  SPLIT: some records are due later.  ASIDE: to the sidecar buffer."""
+
+    PLAIN = auto()
+    SPLIT = auto()
+    ASIDE = auto()
+
+
 class QueuedAppend(NamedTuple):
     """An append request in the partition's queue, and the transaction it belongs to.
 
@@ -93,6 +97,7 @@ class QueuedAppend(NamedTuple):
     deadline   when the request is no longer sent again, s
     in_doubt   it was sent before and its reply was lost: only a script can tell whether it was written
     awaits_replicas  at durability `replicas` it is answered when enough replicas have it
+    is_aside   its records that are due now belong to the sidecar buffer
     """
 
     request: AppendRequest
@@ -102,6 +107,7 @@ class QueuedAppend(NamedTuple):
     deadline: float
     in_doubt: bool = False
     awaits_replicas: bool = True
+    is_aside: bool = False
 
 
 def append_request(data: bytes | memoryview, header: BatchHeader, owner: str = "") -> AppendRequest:
@@ -118,19 +124,21 @@ def split_request(request: AppendRequest, split: Split) -> AppendRequest:
     return request._replace(payload=b"", max_timestamp_ms=-1, split=split)
 
 
-def _is_split(item: QueuedAppend) -> bool:
-    return item.request.split is not None
+def _kind(item: QueuedAppend) -> Kind:
+    if item.request.split is not None:
+        return Kind.SPLIT
+    return Kind.ASIDE if item.is_aside else Kind.PLAIN
 
 
-def stretches(items: Sequence[QueuedAppend]) -> Iterator[tuple[bool, list[QueuedAppend]]]:
-    """Neighbours of one kind: whether they are split, and they."""
-    for is_split, group in groupby(items, _is_split):
-        yield is_split, list(group)
+def stretches(items: Sequence[QueuedAppend]) -> Iterator[tuple[Kind, list[QueuedAppend]]]:
+    """Neighbours of one kind."""
+    for kind, group in groupby(items, _kind):
+        yield kind, list(group)
 
 
-def length(is_split: bool, items: Sequence[QueuedAppend]) -> int:
+def length(kind: Kind, items: Sequence[QueuedAppend]) -> int:
     """The number of commands of a stretch: its XADDs and its script call."""
-    if not is_split:
+    if kind is not Kind.SPLIT:
         return len(items) + 1
     splits = [item.request.split for item in items]
     return 1 + sum((split.now is not None) + len(split.later) for split in splits if split is not None)
@@ -139,8 +147,8 @@ def length(is_split: bool, items: Sequence[QueuedAppend]) -> int:
 def all_accepted(items: Sequence[QueuedAppend], replies: Sequence[Any]) -> bool:
     """Whether the script answered each batch of a call by itself, so that none has to be sent again."""
     at = -1
-    for is_split, some in stretches(items):
-        at += length(is_split, some)
+    for kind, some in stretches(items):
+        at += length(kind, some)
         if not isinstance(replies[at], list) or replies[at][0] != Status.OK:
             return False
     return True
@@ -155,7 +163,8 @@ def payload_commands(items: Sequence[QueuedAppend], data: bytes, delay_data: byt
         split = item.request.split
         assert split is not None
         if split.now is not None:
-            commands.append((b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", split.now.payload))
+            place = delay_data if item.is_aside else data
+            commands.append((b"XADD", place, b"NOMKSTREAM", b"0-*", b"b", split.now.payload))
         small: list[bytes] = []
         for later in split.later:
             payload, due = later.payload, b"%d" % later.due_ms
@@ -211,6 +220,7 @@ def schedule_arguments(items: Sequence[QueuedAppend], delay_ledger: int) -> list
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
             sum([each.records for each in split.later]), sum([len(each.payload) for each in split.later]),
             sum([bool(each.dues) for each in split.later]), request.owner if txn is None else OF_TRANSACTIONS,
+            int(item.is_aside),
         )  # fmt: skip
         for payload, records, newest_ms, due_ms, dues in split.later:
             args.append(",".join(map(str, dues)) if dues else due_ms)

@@ -31,7 +31,7 @@ from redis_ledger.errors import (
     UnknownTopicId,
 )
 from redis_ledger.ids import check_topic_name
-from redis_ledger.ledger import settings as settings_of
+from redis_ledger.ledger import topic_checks
 from redis_ledger.ledger.answered_offsets import AnsweredOffsets
 from redis_ledger.ledger.append_request import Scheduling
 from redis_ledger.ledger.catalog_versions import CatalogVersions
@@ -106,11 +106,12 @@ class Catalog:
         return tuple(self._partitions.values())
 
     def marker_written(self, topic: str, topic_id: str, number: int, entry: LogEntry) -> None:
-        """Notes a marker that this broker wrote, and adds it to the partition's tail cache."""
+        """Notes an end that this broker wrote; a marker goes to the tail cache."""
         self.transactional_writes.ended(topic, number, topic_id)
         partition = self._partitions.get((topic, number))
         if partition is not None and partition.topic_id == topic_id:
-            partition.tail.add(entry, b"")
+            if entry.is_marker:
+                partition.tail.add(entry, b"")
             partition.offsets.answered.learn_end(entry.last_offset + 1)
 
     def known(self, topic: str) -> TopicEntry | None:
@@ -253,7 +254,8 @@ class Catalog:
     async def create(self, name: str, partitions: int, settings: dict[str, int]) -> TopicEntry:
         """Raises TopicExists, InvalidTopicName, InvalidRequest (partitions or settings out of range), TopicBusy."""
         check_topic_name(name)
-        self._check(partitions, settings)
+        topic_checks.check(self._config, partitions, settings)
+        await topic_checks.check_buffer(self._store, self._config, None, settings)
         entry = TopicEntry(name, uuid.uuid4().hex, partitions, "creating", self._clock.now_ms(), settings)
         known = await self._swap(name, b"", entry.encoded())
         if known is not None:
@@ -287,7 +289,8 @@ class Catalog:
             entry = await self.get(name, fresh=True)
             wanted = partitions if partitions is not None else entry.partitions
             merged = {key: value for key, value in {**entry.settings, **(settings or {})}.items() if value is not None}
-            self._check(wanted, merged)
+            topic_checks.check(self._config, wanted, merged)
+            await topic_checks.check_buffer(self._store, self._config, entry, merged)
             if wanted < entry.partitions:
                 raise InvalidRequest(
                     f"Topic {name!r} has {entry.partitions} partitions; they can only become more, not {wanted}."
@@ -311,12 +314,6 @@ class Catalog:
                 await self._remove(doomed)
                 return
         raise TopicBusy(f"Topic {name!r} is being changed by another request.", topic=name)
-
-    def _check(self, partitions: int, settings: Mapping[str, int]) -> None:
-        """Raises InvalidRequest."""
-        if not 1 <= partitions <= self._config.partitions_max:
-            raise InvalidRequest(f"A topic has 1 to {self._config.partitions_max} partitions, not {partitions}.")
-        settings_of.check(settings)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 

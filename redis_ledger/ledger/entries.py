@@ -3,6 +3,7 @@
     id "<last offset>-1"   l ledger  e entry  b base offset  n records  s bytes  p producer  v epoch  q sequence
                            f flags   t append time (ms)      m newest record timestamp up to and with this entry (ms)
                            x which records of the payload (flag PARTIAL only)
+                           flag SIDECAR and l from 0: the transaction l-e, whose batches are in the sidecar buffer
 
 XRANGE from "<offset>" begins at the entry that holds the offset.  `m` never falls, so the first entry with a record as
 late as a given time is found by halving the log.  Pure: parsing and the two questions a reader asks,
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-TRANSACTIONAL, MARKER, COMMIT, PARTIAL, CHUNK = 1, 2, 4, 8, 16
+TRANSACTIONAL, MARKER, COMMIT, PARTIAL, CHUNK, SIDECAR = 1, 2, 4, 8, 16, 32
 FIELDS = 22  # of an entry, names and values; PARTIAL has two more
 
 

@@ -2,7 +2,8 @@
 
 Append.  The payload goes into the active payload ledger by a plain XADD, and in the same MULTI a script accepts it
 (epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  The script assigns the offset, so
-any number of brokers append to one partition without a race.  Appends that arrive together share a call.
+any number of brokers append to one partition without a race.  Appends that arrive together share a call
+(append_calls.py).  Transactions of a topic with `txn_buffer=sidecar` get their offsets when they commit (sidecar.py).
 
 PartitionReader reads; accepted batches go into its tail cache.  Retention seals and trims.
 
@@ -12,7 +13,7 @@ Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/000
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -22,19 +23,18 @@ from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreUnavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.answered_offsets import AnsweredEnd
+from redis_ledger.ledger.append_calls import AppendCalls
 from redis_ledger.ledger.append_errors import AppendErrors, refusal
 from redis_ledger.ledger.append_request import (
     TIMESTAMP_MAX,
     Accepted,
     AppendRequest,
+    Kind,
     QueuedAppend,
     Scheduling,
     accepted,
     all_accepted,
-    append_arguments,
     length,
-    payload_commands,
-    schedule_arguments,
     stretches,
 )
 from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
@@ -46,11 +46,9 @@ from redis_ledger.ledger.tail_cache import Tail, Tails
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
-from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
+from redis_ledger.store.store import ScriptMissing, Store
 from redis_ledger.telemetry.series import TopicTraffic
 
-APPEND = Script.load("ledger/append")
-SCHEDULE = Script.load("ledger/schedule")
 CREATE = Script.load("ledger/create")
 DELETE = Script.load("ledger/delete")
 
@@ -92,12 +90,11 @@ class Partition:
         self.keys, self.tail = offsets.keys, offsets.tail
         self._store, self._clock, self._on_scheduled = store, clock, on_scheduled
         self._on_transactional = on_transactional
+        self._calls = AppendCalls(self.keys, topic_id)
         self.configure(config, delays_by_headers=delays_by_headers)
         self.traffic = traffic or TopicTraffic()
-        self._set_active_ledger(1)
-        self._delay_ledger = -1
         self._has_hasty = False  # set by the first append that does not await replicas
-        self._schedules = False  # set by the first scheduled batch: without one, a call needs no division
+        self._is_mixed = False  # set by the first batch that is not plain: without one, a call needs no division
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._refusals = AppendErrors(self._loop.time)
@@ -115,14 +112,11 @@ class Partition:
         """Applies the settings of the topic, also when they change."""
         self.config, self.delays_by_headers = config, delays_by_headers
         self._ledger_bytes_max = ledger_bytes_max(config)
+        self._has_sidecar = config.txn_buffer == "sidecar"
 
     def count_in(self, traffic: TopicTraffic) -> None:
         """Uses other counters from now on."""
         self.traffic = traffic
-
-    def _set_active_ledger(self, number: int) -> int:
-        self._ledger, self._data_key = number, self.keys.data(number)
-        return number
 
     # -- append ------------------------------------------------------------------------------------------------------
 
@@ -145,12 +139,13 @@ class Partition:
         lost, and the batch has no sequence or sending it again failed).  A batch behind one that failed with an
         Unavailable fails with the same error.
         """
-        self._schedules |= request.split is not None
+        is_aside = self._has_sidecar and txn is not None
+        self._is_mixed |= is_aside or request.split is not None
         self._has_hasty |= not awaits_replicas
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
         size = len(request.payload) if request.split is None else request.size
-        self._group.add(QueuedAppend(request, txn, verified, future, deadline, False, awaits_replicas), size)
+        self._group.add(QueuedAppend(request, txn, verified, future, deadline, False, awaits_replicas, is_aside), size)
         return future
 
     def refused(self, request: AppendRequest, error: BaseException) -> BaseException:
@@ -163,28 +158,12 @@ class Partition:
 
     def _send(self, items: list[QueuedAppend]) -> asyncio.Future[Any]:
         waits = not self._has_hasty or any(item.awaits_replicas for item in items)
-        commands: list[Any] = [] if self._schedules else self._append_calls(items)
-        for is_split, some in stretches(items) if self._schedules else ():
-            commands += self._schedule_calls(some) if is_split else self._append_calls(some)
+        now_ms, calls = self._clock.now_ms(), self._calls
+        if not self._is_mixed:
+            commands = calls.commands(Kind.PLAIN, items, now_ms)
+        else:
+            commands = [each for kind, some in stretches(items) for each in calls.commands(kind, some, now_ms)]
         return self._store.multi(self.keys.state, commands, awaits_replicas=waits)
-
-    def _schedule_calls(self, items: list[QueuedAppend]) -> list[Any]:
-        data, delay_data = self._data_key, self.keys.data(self._delay_ledger)
-        commands = payload_commands(items, data, delay_data)
-        args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake]
-        args += (len(items), *schedule_arguments(items, self._delay_ledger))
-        keys = (*self.keys.append_keys, data, delay_data, *self.keys.delay.schedule_keys)
-        commands.append(ScriptCall(SCHEDULE, keys, args))
-        return commands
-
-    def _append_calls(self, items: list[QueuedAppend]) -> list[Any]:
-        data = self._data_key
-        commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.request.payload) for item in items]
-        keys = (*self.keys.append_keys, data)
-        args, further = append_arguments(items, len(keys))
-        args = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *args]
-        commands.append(ScriptCall(APPEND, (*keys, *further), args))
-        return commands
 
     def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
         """True if part of a call may be sent again.  If not, the next call is sent first, which keeps Redis busy."""
@@ -194,69 +173,70 @@ class Partition:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         if error is not None:
             self._again(self._doubtful(items, error))
-        elif not self._schedules:
-            self._again(self._settle_stretch(False, items, done.result()[-1]))
+        elif not self._is_mixed:
+            self._again(self._settle_stretch(Kind.PLAIN, items, done.result()[-1]))
         else:
             replies, at, again = done.result(), -1, list[QueuedAppend]()
-            for is_split, some in stretches(items):
-                at += length(is_split, some)
-                again += self._settle_stretch(is_split, some, replies[at], bool(again))
+            for kind, some in stretches(items):
+                at += length(kind, some)
+                again += self._settle_stretch(kind, some, replies[at], bool(again))
             self._again(again)
 
     def _settle_stretch(
-        self, is_split: bool, items: list[QueuedAppend], reply: Any, is_behind: bool = False
+        self, kind: Kind, items: list[QueuedAppend], reply: Any, is_behind: bool = False
     ) -> list[QueuedAppend]:
         """Settles each append.  Returns those to send again.  is_behind: earlier ones are, so a gap is expected."""
         if isinstance(reply, Exception):
             return self._doubtful(items, reply)
-        if reply[0] == Status.OK and is_split:
-            return self._scheduled(items, reply, is_behind)
         if reply[0] == Status.OK:
             leader_epoch, again, now_ms = int(reply[1]), list[QueuedAppend](), self._clock.now_ms()
-            for item, answer in zip(items, reply[4:], strict=True):
-                if answer[0] in (Status.OK, Status.DUPLICATE):
+            for item, answer in zip(items, reply[7:] if kind is Kind.SPLIT else reply[4:], strict=True):
+                if answer[0] == Status.OK and kind is Kind.SPLIT:
+                    self._accept_split(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])), now_ms)
+                elif answer[0] in (Status.OK, Status.DUPLICATE):
                     self._accept(item, accepted(answer, leader_epoch), now_ms)
-                elif is_behind and answer[0] in GAPS:
+                elif answer[0] == Status.OTHER_BUFFER:  # it began before the setting was changed
+                    self._is_mixed = True
+                    again.append(item._replace(is_aside=not item.is_aside))
+                elif (is_behind or again) and answer[0] in GAPS:
                     again.append(item)
                 else:
                     self._fail(item, refusal(self.topic, self.number, item, answer))
+            if kind is Kind.SPLIT:
+                self._note_scheduled(items, reply)
             self.offsets.answered.learn(leader_epoch, self.tail.end)
-            self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
+            self._roll_when_due(kind, int(reply[2]), int(reply[3]), now_ms)
             return again
         if reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
-            if reply[0] == Status.LEDGER_MOVED:
-                self._set_active_ledger(int(reply[1]))
-                self._delay_ledger = int(reply[2]) if is_split else self._delay_ledger
+            if reply[0] == Status.LEDGER_MOVED and kind is not Kind.ASIDE:
+                self._calls.use_ledger(int(reply[1]))
+            if reply[0] == Status.LEDGER_MOVED and kind is not Kind.PLAIN:
+                self._calls.delay_ledger = int(reply[-1])
             return items  # none was accepted
         for item in items:
             self._fail(item, refusal(self.topic, self.number, item, reply))
         return []
 
-    def _scheduled(self, items: list[QueuedAppend], reply: list[Any], is_behind: bool) -> list[QueuedAppend]:
-        leader_epoch, first_due, again, now_ms = int(reply[1]), -1, list[QueuedAppend](), self._clock.now_ms()
-        for item, answer in zip(items, reply[7:], strict=True):
-            split = item.request.split
-            assert split is not None
-            if answer[0] == Status.OK:
-                now = split.now
-                if now is not None:
-                    self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms, now_ms)
-                    self._count(now.records, len(now.payload))
-                for later in split.later:
-                    self._count(later.records, len(later.payload))
-                    first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
-                self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
-            elif answer[0] == Status.DUPLICATE:
-                self._resolve(item, accepted(answer, leader_epoch))
-            elif is_behind and answer[0] in GAPS:
-                again.append(item)
-            else:
-                self._fail(item, refusal(self.topic, self.number, item, answer))
-        if first_due >= 0 and self._on_scheduled is not None:
-            self._on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
-        self.offsets.answered.learn(leader_epoch, self.tail.end)
-        self._roll_when_due(int(reply[2]), int(reply[3]), now_ms)
-        return again
+    def _accept_split(self, item: QueuedAppend, outcome: Accepted, now_ms: int) -> None:
+        split = item.request.split
+        assert split is not None
+        if (now := split.now) is not None:
+            self._count(now.records, len(now.payload))
+            self._remember(item, outcome.base_offset, now.payload, now.records, now.newest_ms, now_ms)
+        for later in split.later:
+            self._count(later.records, len(later.payload))
+        self._resolve(item, outcome)
+
+    def _note_scheduled(self, items: list[QueuedAppend], reply: list[Any]) -> None:
+        """Passes on what was scheduled, with the first due time of the accepted batches."""
+        dues = [
+            later.due_ms
+            for item, answer in zip(items, reply[7:], strict=True)
+            if answer[0] == Status.OK and item.request.split is not None
+            for later in item.request.split.later
+        ]
+        if dues and self._on_scheduled is not None:
+            self._on_scheduled(self, Scheduling(min(dues), int(reply[6]), int(reply[4]), int(reply[5])))
 
     def _doubtful(self, items: list[QueuedAppend], error: BaseException) -> list[QueuedAppend]:
         again: list[QueuedAppend] = []
@@ -297,10 +277,12 @@ class Partition:
         newest_ms: int,
         now_ms: int,
     ) -> None:
-        """Adds an appended batch to the tail cache."""
+        """Adds an appended batch to the tail cache, if it has offsets yet."""
         request, flags = item.request, 0 if item.txn is None else TRANSACTIONAL
         if flags:
             self._on_transactional()
+        if base_offset < 0:
+            return
         entry = LogEntry(
             0, 0, base_offset, records, len(payload), request.producer_id, request.epoch, request.sequence, flags,
             now_ms, newest_ms,
@@ -324,39 +306,36 @@ class Partition:
         reply = await self._store.call(CREATE, self.keys.create_keys(), (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
-    def _roll_when_due(self, ledger_bytes: int, created_ms: int, now_ms: int) -> None:
+    def _roll_when_due(self, kind: Kind, ledger_bytes: int, created_ms: int, now_ms: int) -> None:
         full = ledger_bytes >= self._ledger_bytes_max
         old = now_ms - created_ms >= self.config.ledger_age_ms_max
         if (full or old) and (self._rolling is None or self._rolling.done()):
-            self._rolling = self._loop.create_task(self._roll_quietly())
+            rolling = self._rotate() if kind is Kind.ASIDE else self.roll()
+            self._rolling = self._loop.create_task(_quietly(rolling))
 
-    async def _roll_quietly(self) -> None:
-        try:
-            await self.roll()
-        except LedgerError:
-            return  # the next append tries again
+    async def _rotate(self) -> None:
+        self._calls.delay_ledger = await self._retention.rotate(self._calls.delay_ledger, self._clock.now_ms())
 
     async def roll(self) -> int:
         """Seals the ledger that this broker takes for active, and opens the next.  Returns the active ledger."""
-        return self._set_active_ledger(await self._retention.roll(self._ledger, self._clock.now_ms()))
+        return self._calls.use_ledger(await self._retention.roll(self._calls.ledger, self._clock.now_ms()))
 
     async def seal(self) -> int:
         """Seals the active ledger, read from Redis, unless it is empty.  Returns the active ledger."""
         _, active, _ = await self._retention.open_ledgers()
         if active.entries == 0:
             return active.number
-        return self._set_active_ledger(await self._retention.roll(active.number, self._clock.now_ms()))
+        return self._calls.use_ledger(await self._retention.roll(active.number, self._clock.now_ms()))
 
-    async def seal_what_is_due(self) -> int | None:
-        """Seals the active ledger if it is full, old, or has only trimmed records, also without an append.
-
-        Returns the delay ledger if it is due, for the caller to seal with the delay index.
-        """
+    async def seal_what_is_due(self) -> None:
+        """Seals the active ledger and the delay ledger, each if it is full, old, or has only trimmed records, also
+        without an append."""
         start_offset, active, late = await self._retention.open_ledgers()
         now_ms = self._clock.now_ms()
         if active.is_due(start_offset, now_ms, self.config):
-            self._set_active_ledger(await self._retention.roll(active.number, now_ms))
-        return late.number if late and late.is_due(start_offset, now_ms, self.config) else None
+            self._calls.use_ledger(await self._retention.roll(active.number, now_ms))
+        if late and late.is_due(start_offset, now_ms, self.config):
+            self._calls.delay_ledger = await self._retention.rotate(late.number, now_ms)
 
     async def trim(
         self,
@@ -394,3 +373,10 @@ class Partition:
         names = [unquote(name.decode()) for name in subs if name]
         keys = k.delete_keys({-1, *map(int, ledgers)}, [each.decode() for each in snapshots if each], names)
         await self._store.call(DELETE, [*keys, k.snapshot] if has_snapshot else keys, (self.topic_id,))
+
+
+async def _quietly(rolling: Awaitable[object]) -> None:
+    try:
+        await rolling
+    except LedgerError:
+        return  # the next append tries again

@@ -15,6 +15,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.answered_offsets import AnsweredEnd
 from redis_ledger.ledger.leader_epochs import EpochEnd, EpochStart, parse_epochs
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.tail_cache import Tail
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
@@ -109,8 +110,8 @@ class PartitionOffsets:
         row = await self._store.command("HGET", self.keys.open, producer_id, key=self.keys.state)
         if not row:
             return None
-        epoch, coordinator, serial, _ = map(int, row.split())
-        return TxnId(coordinator, serial), epoch
+        opened = parse_open(row)
+        return opened.txn, opened.epoch
 
     async def entry_at(self, timestamp_ms: int) -> logs.LogEntry | None:
         """The first entry that can hold a record with this timestamp or a later one; None if there is none.

@@ -29,11 +29,13 @@ from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, P
 from redis_ledger.ledger.read import Moved, PayloadReclaimed, Read
 from redis_ledger.ledger.read_ahead import ReadAhead, ReadRange
 from redis_ledger.ledger.read_memory import ReadMemory
+from redis_ledger.ledger.sidecar import Sidecar
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
 ENTRIES_MAX = 1024  # log entries one read looks at
 ALL_RECORDS = 1 << 62
+READ_BYTES = 1 << 30  # of payload: log entries are read without it
 PASSES_MAX = 64  # reads that one read makes to get past reclaimed batches
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; further pages are fetched only when a range needs them
@@ -83,6 +85,7 @@ class PartitionReader:
         self.topic, self.number, self.topic_id = offsets.topic, offsets.number, offsets.topic_id
         self.keys, self.tail, self.offsets, self._store = offsets.keys, offsets.tail, offsets, store
         self.offload_reader = offload_reader
+        self.sidecar = Sidecar(store, offsets.keys)
         self.ahead = ReadAhead(offsets, offsets.tail.tails, lambda wanted: self._read_redis(*wanted))
         self._reclaimed = 0  # below it no payload of aborted transactions is read; most of it was given back
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
@@ -140,9 +143,10 @@ class PartitionReader:
         self.offsets.trimmed(start)
 
     async def log_entries(self, offset: int, count: int) -> list[logs.LogEntry]:
-        """Up to `count` log entries from the one that holds `offset` on, without their payload.  One round trip."""
+        """About `count` log entries from the one that holds `offset` on, without their payload; batches of the sidecar
+        buffer one by one.  One round trip, two with the sidecar buffer."""
         reply = await self._store.command("XRANGE", self.keys.log, offset, "+", "COUNT", count, key=self.keys.state)
-        return logs.parse_log(reply)
+        return await self.sidecar.resolved(logs.parse_log(reply), offset, READ_BYTES)
 
     async def next_readable(self, offset: int, *, committed: bool) -> int:
         """The first offset from `offset` on at which a reader finds a batch; if none follows, the end of what it may
@@ -246,7 +250,7 @@ class PartitionReader:
         if offset < head.offloaded_offset and self.offload_reader is not None:
             raise Moved
         end = head.stable_offset if committed else head.end_offset
-        found = logs.parse_log(answers[1])
+        found = await self.sidecar.resolved(logs.parse_log(answers[1]), offset, bytes_max)
         if offset < self._reclaimed:
             old = [entry for entry in found if logs.may_be_reclaimed(entry, self._reclaimed)]
             found = logs.without_reclaimed(found, await self._aborted(old, answers[2]), self._reclaimed)

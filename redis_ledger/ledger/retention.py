@@ -33,6 +33,7 @@ TRIM = Script.load("ledger/trim")
 DROP = Script.load("ledger/drop")
 
 CUT = Script.load("ledger/cut")
+ROTATE = Script.load("delay/rotate")
 
 DROPS_MAX = 64  # ledgers dropped at once
 CUTS_MAX = 10_000  # entries removed by one call
@@ -111,6 +112,15 @@ class Retention:
             raise self._unknown()
         return int(reply[1])
 
+    async def rotate(self, ledger: int, now_ms: int) -> int:
+        """Seals the delay ledger if it is open.  Returns the number of the open one."""
+        k = self._keys
+        keys = (k.state, k.ledgers, k.delay.state, k.delay.open, k.delay.closing, k.data(ledger - 1))
+        reply = await self._store.call(ROTATE, keys, (self._topic_id, ledger, now_ms, 0))
+        if reply[0] != Status.OK:
+            raise self._unknown()
+        return int(reply[1])
+
     async def trim(
         self,
         *,
@@ -124,7 +134,7 @@ class Retention:
         k, subs, named = self._keys, list[bytes](), list[str | bytes]()
         while True:
             args = (self._topic_id, before_ms, bytes_max, below_offset, entries_max, int(acknowledged), *named)
-            reply = await self._store.call(TRIM, (k.state, k.ledgers, k.log, k.aborted, k.subs, *subs), args)
+            reply = await self._store.call(TRIM, (k.state, k.ledgers, k.log, k.aborted, k.subs, k.sidecar, *subs), args)
             if reply[0] != Status.STALE:
                 break
             names = [name.decode() for name in reply[1:]]

@@ -8,6 +8,9 @@ for the rest.
 
 min_insync_replicas has an effect at durability `replicas`, if it is above the broker's.  compression_type is stored and
 shown without effect, because Kafka tools set it on topics: batches are stored as they were sent.
+
+txn_buffer chooses where records of open transactions are: among the others, up to a marker, or in a sidecar buffer
+(docs/decisions/0044).
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest
 
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
-DELAYED, COMPRESSION = "delayed_delivery", "compression_type"
+DELAYED, COMPRESSION, TXN_BUFFER = "delayed_delivery", "compression_type", "txn_buffer"
 WITHOUT_EFFECT = frozenset((COMPRESSION,))
 SWITCHES = frozenset(("retention_acknowledged", DELAYED))
 # Kafka's names, by the number of the codec in a record batch; -1 is what the producer chose.
 CODECS = {"producer": -1, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
-_CODEC_NAMES = {number: name for name, number in CODECS.items()}
+BUFFERS = {"marker": 0, "sidecar": 1}
+WORDS = {COMPRESSION: CODECS, TXN_BUFFER: BUFFERS}  # settings whose values have names
+_NAMES = {setting: {number: name for name, number in words.items()} for setting, words in WORDS.items()}
 SETTINGS = {  # name: minimum, maximum
     "retention_ms": (-1, INT64_MAX),
     "retention_bytes": (-1, INT64_MAX),
@@ -38,6 +43,7 @@ SETTINGS = {  # name: minimum, maximum
     "delayed_delivery_tick_time_ms": (0, 60_000),
     "min_insync_replicas": (1, INT32_MAX),
     COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
+    TXN_BUFFER: (0, 1),
 }
 # Settings that a topic has only if it was given them.
 UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas"}
@@ -56,6 +62,8 @@ def check(settings: Mapping[str, int]) -> None:
 def over(settings: Mapping[str, int], config: Config) -> Config:
     """The broker's config with the settings of a topic applied."""
     own: dict[str, Any] = {n: value for n, value in settings.items() if n in SETTINGS and n not in WITHOUT_EFFECT}
+    if TXN_BUFFER in own:
+        own[TXN_BUFFER] = _NAMES[TXN_BUFFER][own[TXN_BUFFER]]
     delayed = own.pop(DELAYED, None)
     if delayed is not None:
         own["delayed_delivery_enabled"] = bool(delayed)
@@ -65,7 +73,7 @@ def over(settings: Mapping[str, int], config: Config) -> Config:
 def effective(settings: Mapping[str, int], config: Config) -> dict[str, int]:
     """The value of every setting; those in UNSET only if the topic has them."""
     names = (name for name in SETTINGS if name not in UNSET or name in settings)
-    return {name: settings[name] if name in settings else int(getattr(config, name)) for name in names}
+    return {name: settings[name] if name in settings else _number(name, getattr(config, name)) for name in names}
 
 
 def delays_by_headers(settings: Mapping[str, int]) -> bool:
@@ -78,17 +86,15 @@ def to_body(settings: Mapping[str, int]) -> dict[str, int | bool | str]:
     for name, value in settings.items():
         if name in SWITCHES:
             body[name] = bool(value)
-        elif name == COMPRESSION:
-            body[name] = _CODEC_NAMES[value]
+        elif name in WORDS:
+            body[name] = _NAMES[name][value]
     return body
 
 
 def parse(given: Mapping[str, int | bool | str | None]) -> dict[str, int | None]:
     """The stored numbers for the settings a client sent; the inverse of `to_body`.  None: unset."""
-    return {name: _number(value) for name, value in given.items()}
+    return {name: None if value is None else _number(name, value) for name, value in given.items()}
 
 
-def _number(value: int | bool | str | None) -> int | None:
-    if isinstance(value, str):
-        return CODECS[value]
-    return None if value is None else int(value)
+def _number(name: str, value: int | bool | str) -> int:
+    return WORDS[name][value] if isinstance(value, str) else int(value)

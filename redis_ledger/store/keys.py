@@ -7,8 +7,10 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
     rl:{orders:3}:log           stream  log entries in offset order; id <last offset>-1
     rl:{orders:3}:producers     hash    producer id → epoch, owner and last five batches
-    rl:{orders:3}:open          hash    producer id → epoch coordinator serial first offset
-    rl:{orders:3}:firsts        zset    producer id, score = first offset of its open transaction
+    rl:{orders:3}:open          hash    producer id → its open transaction, see ledger/open_row.py
+    rl:{orders:3}:firsts        zset    producer id, score = first offset of its open transaction; in the sidecar
+                                        buffer less than -1
+    rl:{orders:3}:sidecar       zset    batches of the sidecar buffer by transaction, see ledger/sidecar.py
     rl:{orders:3}:aborted       zset    "producer first stable", score = offset of the abort marker
     rl:{orders:3}:ended         zset    "coordinator-serial" tombstones, score = time of the end
     rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
@@ -128,13 +130,14 @@ class PartitionKeys:
     """The keys of one partition, and those of each script in the order of its KEYS.
 
     log_keys       state ledgers log producers open firsts aborted ended watermarks subs
-    append_keys    ledger/append and ledger/schedule
+    append_keys    ledger/append, ledger/schedule and ledger/append_sidecar
     end_keys       txn/end
     """
 
     __slots__ = (
         "_base", "_subs", "aborted", "append_keys", "delay", "end_keys", "ended", "firsts", "ledgers", "log",
-        "log_keys", "none", "offload", "open", "producers", "snapshot", "state", "subs", "wake", "watermarks",
+        "log_keys", "none", "offload", "open", "producers", "sidecar", "snapshot", "state", "subs", "wake",
+        "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -145,6 +148,7 @@ class PartitionKeys:
         self.producers = f"{base}:producers".encode()
         self.open = f"{base}:open".encode()
         self.firsts = f"{base}:firsts".encode()
+        self.sidecar = f"{base}:sidecar".encode()
         self.aborted = f"{base}:aborted".encode()
         self.ended = f"{base}:ended".encode()
         self.watermarks = f"{base}:watermarks".encode()
@@ -162,7 +166,7 @@ class PartitionKeys:
         self.append_keys = (
             self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.ended, self.watermarks,
         )  # fmt: skip
-        self.end_keys = (*self.log_keys, self.delay.state)
+        self.end_keys = (*self.log_keys, self.delay.state, self.sidecar)
 
     def data(self, ledger: int) -> bytes:
         return f"{self._base}:data:{ledger}".encode()
@@ -177,14 +181,15 @@ class PartitionKeys:
 
     def create_keys(self) -> tuple[bytes, ...]:
         """Of ledger/create."""
-        return (*self.log_keys, self.data(1), self.delay.state, self.offload, *self.delay.index_keys, self.data(-1))
+        own = (*self.log_keys, self.data(1), self.delay.state, self.offload, *self.delay.index_keys, self.data(-1))
+        return (*own, self.sidecar)
 
     def delete_keys(
         self, ledgers: Iterable[int], snapshots: Iterable[str], subscriptions: Iterable[str]
     ) -> list[bytes]:
         """Of ledger/delete: every key of the partition but `snapshot`, which is there from its first transaction on.
         snapshots: of delayed records."""
-        keys = [*self.log_keys, self.offload, self.delay.state, *self.delay.index_keys]
+        keys = [*self.log_keys, self.sidecar, self.offload, self.delay.state, *self.delay.index_keys]
         keys += [self.data(ledger) for ledger in ledgers]
         keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]
         keys += [key for name in subscriptions for key in self.sub(name).all()]

@@ -33,3 +33,4 @@ class Status(IntEnum):
     STALE = -23  # the caller's view is outdated; the reply has the current one
     FENCED = -24  # the generation is below the highest one seen here
     OTHER_CLUSTER = -25  # the stored cluster id is not the caller's: Redis lost its data
+    OTHER_BUFFER = -26  # the transaction is in the other buffer here (marker, sidecar): its batches go there too

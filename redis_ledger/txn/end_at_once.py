@@ -20,7 +20,7 @@ import msgspec
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.entries import COMMIT, MARKER, SIDECAR, TRANSACTIONAL, LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import transaction_metrics
@@ -119,7 +119,7 @@ class EndsAtOnce:
                 series.ended(took_s, len(end.places), sum(map(len, end.places.values())))
         places, fields = list(_places(ends)), iter(_decode_ended(markers))
         for number, producer_id, epoch, commit, offset in zip(fields, fields, fields, fields, fields, strict=True):
-            entry = marker_entry(int(offset), int(producer_id), int(epoch), commit == "1", now_ms)
+            entry = marker_entry(offset, int(producer_id), int(epoch), commit == "1", now_ms)
             self._on_marker(*places[int(number)], entry)
 
     def _keys_of(self, place: Place) -> PartitionKeys:
@@ -136,7 +136,13 @@ def _text(place: Place, subscription: str) -> str:
     return f"{topic}/{topic_id}/{number}" + (f"/{encode_name(subscription)}" if subscription else "")
 
 
-def marker_entry(offset: int, producer_id: int, epoch: int, is_commit: bool, now_ms: int) -> LogEntry:
+def marker_entry(reply: str, producer_id: int, epoch: int, is_commit: bool, now_ms: int) -> LogEntry:
+    """The entry that an end has written: a marker, or the records of the sidecar buffer, "last+records"."""
+    last, _, records = reply.partition("+")
+    offset = int(last)
+    if records:
+        first = offset - int(records) + 1
+        return LogEntry(0, 0, first, int(records), 0, producer_id, epoch, -1, SIDECAR, now_ms, -1)
     flags = TRANSACTIONAL | MARKER | (COMMIT if is_commit else 0)
     return LogEntry(0, 0, offset, 1, 0, producer_id, epoch, -1, flags, now_ms, -1)
 

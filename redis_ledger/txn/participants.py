@@ -69,7 +69,7 @@ class _PartitionEnds:
         )
 
     def end(self, decision: Decision, subscriptions: Sequence[str]) -> Awaitable[int]:
-        """Ends a transaction.  The result is the offset of its marker, -1 for a deleted partition."""
+        """Ends a transaction.  The result is the offset of its marker or, in the sidecar buffer, its last record."""
         unknown = [name for name in subscriptions if name not in self._is_group]
         if unknown:
             return self._read_kinds_and_end(decision, subscriptions, unknown)
@@ -135,9 +135,10 @@ class _PartitionEnds:
                 self.group.add(end)
                 continue
             _count(end, now_s, has_failed=error is not None)
-            offset = -1 if error is not None or gone else int(done.result()[i + 1])
+            reply = "-1" if error is not None or gone else str(done.result()[i + 1], "ascii")
+            offset = int(reply.partition("+")[0])
             if offset >= 0:
-                self._written(end.decision, offset)
+                self._written(end.decision, reply)
             if end.future.done():
                 continue
             if error is not None:
@@ -145,11 +146,11 @@ class _PartitionEnds:
             else:
                 end.future.set_result(offset)
 
-    def _written(self, decision: Decision, offset: int) -> None:
+    def _written(self, decision: Decision, reply: str) -> None:
         producer = decision.producer
         is_commit = decision.state is TxnState.COMMITTING
         pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
-        self._on_marker(marker_entry(offset, pid, epoch, is_commit, self._clock.now_ms()))
+        self._on_marker(marker_entry(reply, pid, epoch, is_commit, self._clock.now_ms()))
 
 
 def _count(end: _End, now_s: float, *, has_failed: bool) -> None:

@@ -13,7 +13,7 @@ from tests.support.ledger_scripts import Ledger, Node
 
 def test_a_new_partition_has_every_key_from_the_start(ledger):
     k = ledger.keys
-    keys = [*k.log_keys, k.offload, *k.delay.all(), k.data(1), k.data(-1)]
+    keys = [*k.log_keys, k.offload, k.sidecar, *k.delay.all(), k.data(1), k.data(-1)]
     names = {key.decode().removeprefix(f"{ledger.tag}:") for key in keys}
     assert set(ledger.dump()) == names
     assert (ledger.next, ledger.stable, ledger.row()) == (0, 0, [0, 0, 0, -1, 0, 0, ledger.now])

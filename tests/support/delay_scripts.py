@@ -72,13 +72,14 @@ class Delays(Ledger):
         data, delay_data = self.keys.data(self.ledger), self.keys.data(self.delay_ledger)
         for batch in batches:
             if batch.get("now"):
-                self.xadd(pipe, self.ledger, b"now")
+                self.xadd(pipe, self.delay_ledger if batch.get("aside") else self.ledger, b"now")
             for each in map(Later.of, batch.get("later", ())):
                 pipe.execute_command("XADD", delay_data, "NOMKSTREAM", "0-*", "b", each.payload, "d", each.due)
         k, d = self.keys, self.d
         keys = (
             k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, delay_data,
             d.state, d.open, d.live, d.closing, d.queue, d.parts, d.moved, d.buckets, d.next, d.snaps, d.repeats,
+            k.sidecar,
         )  # fmt: skip
         topic_id = batches[0].get("topic_id", TOPIC_ID)
         args: list[Any] = [topic_id, self.ledger, self.delay_ledger, self.now, k.wake, len(batches)]
@@ -108,6 +109,7 @@ class Delays(Ledger):
         txn: tuple[Any, Any] | None = None,
         verified: bool = True,
         owner: str = "",
+        aside: bool = False,
     ) -> list[Any]:
         entries = list(map(Later.of, later))
         if txn is not None and pid == -1:
@@ -116,6 +118,7 @@ class Delays(Ledger):
         args: list[Any] = [of_all, pid, epoch, sequence, *(txn or NO_TXN), int(verified), now, 3 if now else 0]
         args += [self.now if now else 0, len(entries), sum(each.records for each in entries)]
         args += [sum(len(each.payload) for each in entries), sum("," in str(each.due) for each in entries), owner]
+        args.append(int(aside))
         for each in entries:
             args += [each.due, f"{self.delay_ledger} {each.records} {len(each.payload)} {each.newest}"]
         return args

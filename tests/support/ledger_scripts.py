@@ -177,7 +177,7 @@ class Ledger(Node):
         """named: only what subscriptions have acknowledged may go; these are known: name → created, of a leftover.
         The ledger that the log begins in afterwards is `begins_in`, and not part of the answer."""
         k, subs = self.keys, named or {}
-        keys = (k.state, k.ledgers, k.log, k.aborted, k.subs, *(k.sub(name).cursor for name in subs))
+        keys = (k.state, k.ledgers, k.log, k.aborted, k.subs, k.sidecar, *(k.sub(name).cursor for name in subs))
         rows = [each for pair in subs.items() for each in pair]
         args = (topic_id, before, bytes_max, below, most, int(named is not None), *rows)
         reply = self.run("ledger/trim", keys, *args)

@@ -115,7 +115,8 @@ async def topic(context: PageContext, query: TopicQuery) -> TopicPage:
 def _holding(states: list[PartitionState], held: list[OpenTransaction]) -> list[Hold]:
     first: dict[int, OpenTransaction] = {}
     for each in held:
-        first.setdefault(each.partition, each)
+        if each.holds_readers:
+            first.setdefault(each.partition, each)
     blocking = (first.get(each.partition) for each in states if each.stable_offset < each.end_offset)
     return [Hold(each.partition, each.first_offset, str(each.transaction)) for each in blocking if each is not None]
 

@@ -165,7 +165,8 @@ async def _held(context: PageContext, txn: TxnId, topic: str) -> tuple[dict[int,
     listed = await context.broker.subscriptions.list(topic)
     first: dict[int, TxnId] = {}
     for each in opened:
-        first.setdefault(each.partition, each.transaction)
+        if each.holds_readers:
+            first.setdefault(each.partition, each.transaction)
     held = {s.partition: s.end_offset - s.stable_offset for s in states if first.get(s.partition) == txn}
     return held, [name for name, _ in listed if context.may(Op.DESCRIBE, Resource.GROUP, name)]
 

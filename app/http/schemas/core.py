@@ -94,6 +94,7 @@ class Settings(Request):
         | UnsetType
         | None
     ) = UNSET
+    txn_buffer: Literal["marker", "sidecar"] | UnsetType | None = UNSET
     compression_type: (
         Annotated[
             Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"],

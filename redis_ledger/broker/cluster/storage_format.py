@@ -1,7 +1,8 @@
 """The version of the stored format, so that releases that share a Redis do not misread each other's data.
 
     {catalog}:state  format  1   every batch in the log has its payload, until retention or offload deletes it
-                             2   batches of aborted transactions may have none, below the partition's field `reclaimed`
+                             2   batches of aborted transactions may have none, below the partition's field `reclaimed`;
+                                 the records of a transaction may be one log entry (ledger/sidecar.py)
 
 A release writes the format it finds and reads that and older ones; an empty Redis gets the newest.  A broker refuses to
 start on a newer format.  So brokers can be upgraded one by one, and back, until an operator raises the format, which

@@ -13,6 +13,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from redis_ledger.broker.subscriptions.batches_of_deliveries import batches_of
 from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover
@@ -170,24 +171,27 @@ class Leasing:
         # Leasing reads no head of the partition, and the broker that appended or fired the records may be gone.
         partition.offsets.answered.learn_end(max(d.last for d in received.deliveries) + 1)
         try:
-            messages, read = await self._read(partition, name, request.consumer, received, attempt)
+            deliveries, chunks = await batches_of(partition.reader, received.deliveries)
+            messages, read = await self._read(partition, name, request.consumer, deliveries, attempt)
         except BaseException:
             await self._release([partition], name, request, _ids_of(partition, received.deliveries))
             raise
-        if read < len(received.deliveries):
-            await self._release([partition], name, request, _ids_of(partition, received.deliveries[read:]))
+        if chunks:  # subscriptions skip them, as those that have log entries of their own
+            await scripts.ack(self._store, partition.keys, partition.topic_id, name, request.consumer, chunks)
+        if read < len(deliveries):
+            await self._release([partition], name, request, _ids_of(partition, deliveries[read:]))
         return messages, received
 
     async def _read(
-        self, partition: Partition, name: str, consumer: str, received: Received, attempt: _Attempt
+        self, partition: Partition, name: str, consumer: str, deliveries: Sequence[Delivery], attempt: _Attempt
     ) -> tuple[list[Message], int]:
         """Returns the leased messages, without those that are moved to the dead letters, and the number of deliveries
         that the budget covered."""
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
-        pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
+        pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in deliveries]
         read = await read_pieces(partition.reader, pieces, attempt.budget)
-        for d, found in zip(received.deliveries, read, strict=False):
+        for d, found in zip(deliveries, read, strict=False):
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):
                     attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))

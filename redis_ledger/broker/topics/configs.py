@@ -18,7 +18,7 @@ from typing import NamedTuple
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.settings import CODECS, COMPRESSION, DELAYED, SETTINGS
+from redis_ledger.ledger.settings import COMPRESSION, DELAYED, SETTINGS, WORDS
 
 LONG_MAX = str((1 << 63) - 1)
 _SWITCH = {"true": 1, "false": 0}
@@ -70,7 +70,7 @@ class Setting(NamedTuple):
     @property
     def words(self) -> Mapping[str, int] | None:
         """Its values as words, and the stored numbers; None if the value is a number."""
-        return _SWITCH if self.type == Type.BOOLEAN else CODECS if self.ours == COMPRESSION else None
+        return _SWITCH if self.type == Type.BOOLEAN else WORDS.get(self.ours)
 
 
 class Synonym(NamedTuple):
@@ -153,6 +153,11 @@ TOPIC = _table(
         "min.insync.replicas", Type.INT, "min_insync_replicas", "min.insync.replicas",
         "At durability replicas: copies in Redis that a write with acks=all needs, the primary's included. The higher "
         "of the broker's and the topic's value counts.",
+    ),
+    _own(
+        "transaction.buffer", Type.STRING, "txn_buffer", "transaction.buffer",
+        "marker: readers with read_committed wait for the oldest open transaction. sidecar: records of a transaction "
+        "get their offsets when it commits, so readers wait for none.",
     ),
     _fixed(
         "message.timestamp.type", Type.STRING, "CreateTime", "A record has the timestamp of its producer.",

@@ -29,7 +29,6 @@ from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.broker.topics.state_expiry import StateExpiry
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.delay.scripts import DelayScripts
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
@@ -144,7 +143,7 @@ class TopicRetention:
             goes_on = config.retention_acknowledged or self.expiry.is_scanning(place.topic_id, place.number)
             if changed_only and is_known and not goes_on:
                 return
-            await self._seal(partition)
+            await partition.seal_what_is_due()
             await self.trim(entry, partition)
             await self.expiry.look(partition)
             head = await partition.offsets.head()
@@ -161,12 +160,6 @@ class TopicRetention:
             return  # deleted since
         except LedgerError as error:
             _limited_log.failed("retention failed, trying again", error, topic=entry.name, partition=place.number)
-
-    async def _seal(self, partition: Partition) -> None:
-        delay_ledger = await partition.seal_what_is_due()
-        if delay_ledger is not None:
-            delays = DelayScripts(self._store, partition.keys, partition.topic, partition.topic_id)
-            await delays.rotate(delay_ledger, self._clock.now_ms(), close=False)
 
     async def trim(self, entry: TopicEntry, partition: Partition) -> None:
         config = entry.over(self._config)

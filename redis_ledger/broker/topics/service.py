@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from redis_ledger.broker.types import OpenTransaction, PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
-from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.ledger.settings import effective
@@ -99,9 +99,9 @@ class Topics:
         rows = await command("HGETALL", k.open, key=k.state)
         for pid, row in zip(rows[::2], rows[1::2], strict=True):
             if pid:
-                epoch, _, _, first = map(int, row.split(b" "))
-                known = found.get(int(pid), PartitionProducer(int(pid), epoch, -1, -1, None))
-                found[int(pid)] = known._replace(first_offset=first)
+                opened = parse_open(row)
+                known = found.get(int(pid), PartitionProducer(int(pid), opened.epoch, -1, -1, None))
+                found[int(pid)] = known._replace(first_offset=opened.first_offset)
         return sorted(found.values())
 
     async def open_transactions(self, name: str) -> builtins.list[OpenTransaction]:
@@ -111,10 +111,8 @@ class Topics:
         async def one(number: int) -> builtins.list[OpenTransaction]:
             k = (await self._catalog.partition(name, number)).keys
             rows = await self._store.command("HVALS", k.open, key=k.state)
-            opened = [list(map(int, row.split(b" "))) for row in rows if row]
-            return [
-                OpenTransaction(number, first, TxnId(coordinator, serial)) for _, coordinator, serial, first in opened
-            ]
+            opened = [parse_open(row) for row in rows if row]
+            return [OpenTransaction(number, each.first_offset, each.txn, each.holds_readers) for each in opened]
 
         found = await asyncio.gather(*(one(number) for number in range(entry.partitions)))
         return sorted(each for some in found for each in some)

@@ -8,7 +8,9 @@ A look is one read.  It finds nothing to do if the number of aborts is the one a
 below the stable offset of a look was decided by then, so it is at least as old as the wait.
 Only in a stored format that says that payload may be missing, and while no live broker is of a release that cannot read
 that: such a broker takes it for damage.
-Source: docs/decisions/0042; requirement TB-36.
+
+The sidecar buffer is cleared at every look: no reader ever sees the batches of its aborted transactions.
+Source: docs/decisions/0042, 0044; requirements TB-36, SC-16.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.reclaim import reclaim
+from redis_ledger.ledger.release_sidecar import has_released, release_sidecar
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
@@ -71,8 +74,6 @@ class AbortedPayload:
 
     async def reclaim_due(self) -> None:
         """Looks at the partitions whose turn it is, and deletes what has waited."""
-        if self._retention_ms < 0:
-            return
         if self._loop.time() - self._looked_s >= LOOK_S:
             self._looked_s = self._loop.time()
             self._is_permitted = await self._is_format_raised()
@@ -117,8 +118,11 @@ class AbortedPayload:
         fields = await self._store.command("HMGET", keys.state, "topic_id", "aborted", "stable", "next", key=keys.state)
         if fields[0] is None or fields[0].decode() != place.topic_id:
             return
+        if await has_released(self._store, keys):
+            released = await release_sidecar(self._store, keys, place.topic, place.topic_id)
+            metrics.aborted_payload_reclaimed_bytes.inc(released.bytes)
         aborts, stable, end = (int(field or 0) for field in fields[1:])
-        if aborts != self._finished.get(place, 0):
+        if self._retention_ms >= 0 and aborts != self._finished.get(place, 0):
             self._waiting[place] = Waiting(aborts, stable, end, self._loop.time() + self._retention_ms / 1000)
 
     async def _reclaim(self, place: PartitionKey, waiting: Waiting) -> None:

@@ -27,6 +27,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import CoordinatorNotFound, LedgerError, TransactionNotFound, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import transaction_metrics
@@ -114,13 +115,15 @@ class HangingTransactions:
         ones, and random ones with acknowledgements or scheduled batches."""
         k = partition.keys
         rows: dict[TxnId, Producer | None] = {}
-        oldest = await self._store.command("ZRANGEBYSCORE", k.firsts, 0, "+inf", "LIMIT", 0, HELD_MAX, key=k.state)
+        limits = "LIMIT", 0, HELD_MAX
+        oldest = await self._store.command("ZRANGEBYSCORE", k.firsts, 0, "+inf", *limits, key=k.state)
+        oldest += await self._store.command("ZREVRANGEBYSCORE", k.firsts, -2, "-inf", *limits, key=k.state)  # sidecar
         if oldest:
             for pid, row in zip(oldest, await self._store.command("HMGET", k.open, *oldest, key=k.state), strict=True):
                 if row:
-                    epoch, coordinator, serial, _ = map(int, row.split())
-                    txn = TxnId(coordinator, serial)
-                    rows[txn] = None if int(pid) == txn.producer_id else Producer(int(pid), epoch, "")
+                    opened = parse_open(row)
+                    is_native = int(pid) == opened.txn.producer_id
+                    rows[opened.txn] = None if is_native else Producer(int(pid), opened.epoch, "")
         fields = await self._store.command("HRANDFIELD", k.delay.state, HELD_MAX, key=k.state)
         for found in filter(None, map(_TXN.match, fields)):
             rows.setdefault(TxnId(int(found[1]), int(found[2])), None)

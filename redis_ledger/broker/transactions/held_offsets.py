@@ -19,6 +19,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, TransactionRecord
@@ -113,8 +114,7 @@ class HeldOffsets:
         row = await command("HGET", k.open, first[0], key=k.state) if first else None
         if not row:
             return None
-        _, coordinator, serial, _ = map(int, row.split(b" "))
-        txn = TxnId(coordinator, serial)
+        txn = parse_open(row).txn
         record, head, (waiting, is_cut) = await asyncio.gather(
             self._record(txn), partition.offsets.head(), self._waiting(partition)
         )

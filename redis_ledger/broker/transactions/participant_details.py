@@ -19,7 +19,8 @@ from redis_ledger.cursor.ranges import Range, size
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.entries import COMMIT, LogEntry, parse_log
+from redis_ledger.ledger.entries import COMMIT, SIDECAR, LogEntry, parse_log
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Participant, TransactionRecord
@@ -37,7 +38,11 @@ _KAFKA = b"kafka"
 
 
 class WrittenRecords(NamedTuple):
-    """The records of a transaction among log entries.  first_offset, last_offset: None without records."""
+    """The records of a transaction among log entries.
+
+    first_offset, last_offset: None without records, and while they are in the sidecar buffer, whose commit has no
+    marker offset.  batches: log entries, 1 for a commit of the sidecar buffer.
+    """
 
     first_offset: int | None
     last_offset: int | None
@@ -91,6 +96,9 @@ def written(entries: Iterable[LogEntry], producer_id: int) -> WrittenRecords:
             continue
         if entry.is_marker:
             at, marker = entry.base_offset, _marker(entry)
+        elif entry.flags & SIDECAR:
+            first, last, marker = entry.base_offset, entry.last_offset, "commit"
+            records, batches, total = entry.records, 1, entry.size
         elif entry.is_transactional:
             first, last = entry.base_offset if first is None else first, entry.last_offset
             records, batches, total = records + entry.records, batches + 1, total + entry.size
@@ -109,6 +117,8 @@ def newest_transaction(entries: Sequence[LogEntry], producer_id: int, begun_ms: 
         if entry.is_marker and found:
             return found[::-1], True
         found.append(entry)
+        if entry.flags & SIDECAR:
+            return found, True
     return found[::-1], False
 
 
@@ -162,9 +172,14 @@ class ParticipantDetails:
         k = partition.keys
         row = await self._store.command("HGET", k.open, pid, key=k.state)
         if row:
-            _, coordinator, serial, first = map(int, row.split(b" "))
-            if (coordinator, serial) == record.txn:
-                entries, is_cut = await self._forward(partition, first, budget)
+            opened = parse_open(row)
+            if opened.txn == record.txn and opened.aside is not None:
+                in_buffer = _NOTHING._replace(
+                    records=opened.aside.records, batches=opened.aside.batches, bytes=opened.aside.size
+                )
+                return PartitionDetails(where.topic, where.partition, in_buffer, is_cut=False)
+            if opened.txn == record.txn:
+                entries, is_cut = await self._forward(partition, opened.first_offset, budget)
                 return PartitionDetails(where.topic, where.partition, written(entries, pid), is_cut)
         if record.state is TxnState.OPEN:
             return PartitionDetails(where.topic, where.partition, _NOTHING, is_cut=False)

@@ -18,6 +18,7 @@ from redis_ledger.fsck.snapshot_store import StoredHead
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.entries import Aborted, parse_aborted
+from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
@@ -32,11 +33,13 @@ State = Literal["open", "committed", "aborted", "not_written", "ended"]
 
 
 class OpenHere(NamedTuple):
-    """An open transaction that has written to the partition."""
+    """An open transaction that has written to the partition.  first_offset: of its first record; in the sidecar buffer,
+    the end of the log when it began to write."""
 
     transaction: TxnId
     producer_id: int
     first_offset: int
+    buffer: Literal["marker", "sidecar"] = "marker"
 
 
 class AbortedHere(NamedTuple):
@@ -106,17 +109,18 @@ class PartitionTransactionsReader:
         aborted_from: int = 0,
         low_watermarks: bool = False,
     ) -> PartitionTransactions:
-        """open_from: first offset of the first transaction; aborted_from: offset of the first abort marker.
+        """open_from: 0, or open_next of the page before; aborted_from: offset of the first abort marker.
 
         Raises UnknownTopic, UnknownPartition.  Cost: three round trips, and one for each 200 low watermarks.
         """
         await self._catalog.get(topic, fresh=True)
         partition = await self._catalog.partition(topic, number)
-        k, read = partition.keys, self._reading
-        state, oldest, opened, page, is_aborted, ended, snapshot, count = await read.atomic([
+        k, read, shown = partition.keys, self._reading, ("WITHSCORES", "LIMIT", 0, limit + 1)
+        state, oldest, opened, aside, page, is_aborted, ended, snapshot, count = await read.atomic([
             ("HMGET", k.state, *_STATE),
             ("ZRANGEBYSCORE", k.firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1),
-            ("ZRANGEBYSCORE", k.firsts, open_from, "+inf", "WITHSCORES", "LIMIT", 0, limit + 1),
+            ("ZRANGEBYSCORE", k.firsts, open_from if open_from >= 0 else "+inf", "+inf", *shown),
+            ("ZREVRANGEBYSCORE", k.firsts, min(open_from, -2), "-inf", *shown),  # of the sidecar buffer
             ("ZRANGEBYSCORE", k.aborted, aborted_from, "+inf", "WITHSCORES", "LIMIT", 0, 2 * limit + 1),
             ("ZCOUNT", k.aborted, 0, "+inf"),
             ("ZCOUNT", k.ended, 0, "+inf"),
@@ -126,7 +130,7 @@ class PartitionTransactionsReader:
         if state is None or state[0] is None or state[0].decode() != partition.topic_id:
             raise UnknownTopic.gone(topic)
         start, stable, end, committed, aborted = (int(each or 0) for each in state[1:])
-        firsts = _scored(opened)
+        firsts = [*_scored(opened), *_scored(aside)]
         rows = await self._open(partition, [*_scored(oldest), *firsts])
         held_by = next((row for row in rows[: len(_scored(oldest))] if row is not None), None)
         ranges, aborted_next = aborted_page(parse_aborted(page or ()), limit, is_full=len(page or ()) == 4 * limit + 2)
@@ -238,5 +242,5 @@ def _scored(flat: Sequence[bytes] | None) -> list[tuple[bytes, int]]:
 
 
 def _opened(producer: bytes, row: bytes) -> OpenHere:
-    _, coordinator, serial, first = map(int, row.split())
-    return OpenHere(TxnId(coordinator, serial), int(producer), first)
+    opened = parse_open(row)
+    return OpenHere(opened.txn, int(producer), opened.first_offset, "marker" if opened.aside is None else "sidecar")

@@ -1,0 +1,53 @@
+"""Checks of a topic's settings before they are stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, TopicBusy
+from redis_ledger.ledger import settings as settings_of
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
+from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from redis_ledger.store.store import Store
+
+SIDECAR_FORMAT = 2  # the stored format from which on brokers read the sidecar buffer (broker/cluster/storage_format.py)
+
+
+def check(config: Config, partitions: int, settings: Mapping[str, int]) -> None:
+    """Raises InvalidRequest."""
+    if not 1 <= partitions <= config.partitions_max:
+        raise InvalidRequest(f"A topic has 1 to {config.partitions_max} partitions, not {partitions}.")
+    settings_of.check(settings)
+
+
+async def check_buffer(store: Store, config: Config, before: TopicEntry | None, settings: Mapping[str, int]) -> None:
+    """Refuses a change of the transaction buffer while a transaction is open in the topic, and one that running brokers
+    may not be able to read.  before: None for a new topic.
+
+    A transaction that begins right after the check ends in the buffer in which it began.
+    Raises TopicBusy, InvalidRequest.
+    """
+    default = BUFFERS[config.txn_buffer]
+    wanted, held = (
+        settings.get(TXN_BUFFER, default),
+        default if before is None else before.settings.get(TXN_BUFFER, default),
+    )
+    if wanted == BUFFERS["sidecar"] and settings.get(TXN_BUFFER) is not None and (before is None or wanted != held):
+        key = CatalogKeys(store.prefix).state
+        if int(await store.command("HGET", key, "format", key=key) or 0) < SIDECAR_FORMAT:
+            raise InvalidRequest(
+                "txn_buffer=sidecar needs the newest stored format: run `redis-ledger raise-format` when every broker "
+                "has been upgraded."
+            )
+    if before is None or wanted == held:
+        return
+    keys = [PartitionKeys(store.prefix, before.name, number) for number in range(before.partitions)]
+    counts = await asyncio.gather(*(store.command("HLEN", k.open, key=k.state) for k in keys))
+    if any(count > 1 for count in counts):  # one is the sentinel
+        raise TopicBusy(
+            f"Topic {before.name!r} has open transactions; its txn_buffer can be changed when they have ended.",
+            topic=before.name,
+        )
