@@ -1,6 +1,6 @@
 -- Adds batches to the sidecar buffer.  For scripts with include/producers; only sidecar.save writes.
 --- @include "include/sidecar"
-local added, members = {}, {} -- producer → its transaction, if it has grown
+local added, noted = {}, {} -- producer → its transaction, if it has grown
 
 -- first: the next offset.  entry: of the batch in the delay ledger.  flags: of its log entry, "16" for a chunk.
 function sidecar.take(pid, epoch, coordinator, serial, first, batch)
@@ -14,8 +14,8 @@ function sidecar.take(pid, epoch, coordinator, serial, first, batch)
     txn.is_new = not asides[pid]
     added[pid], asides[pid], opens[pid] = txn, asides[pid] or true, coordinator .. " " .. serial
   end
-  members[#members + 1] = "0"
-  members[#members + 1] = string.format("%s %012d %s %d %d %d %s", txn.name, txn.records, batch.ledger, batch.entry,
+  noted[#noted + 1] = "0"
+  noted[#noted + 1] = string.format("%s %012d %s %d %d %d %s", txn.name, txn.records, batch.ledger, batch.entry,
     batch.records, batch.bytes, batch.flags)
   txn.records, txn.bytes, txn.batches = txn.records + batch.records, txn.bytes + batch.bytes, txn.batches + 1
   txn.newest = math.max(txn.newest, batch.newest)
@@ -28,7 +28,7 @@ function sidecar.take(pid, epoch, coordinator, serial, first, batch)
 end
 
 function sidecar.save(key)
-  for i = 1, #members, 4000 do redis.call("ZADD", key, unpack(members, i, math.min(i + 3999, #members))) end
+  for i = 1, #noted, 4000 do redis.call("ZADD", key, unpack(noted, i, math.min(i + 3999, #noted))) end
   for pid, txn in pairs(added) do
     redis.call("HSET", KEYS[5], pid, sidecar.text(txn))
     if txn.is_new then redis.call("ZADD", KEYS[6], whole(-2 - tonumber(txn.first)), pid) end

@@ -183,7 +183,7 @@ def test_a_partition_is_closed_first_and_removed_then(ledger):
     assert ledger.end({"txn": (0, 1), "commit": True}) == [Status.UNKNOWN_TOPIC]
     # and when it is removed, also twice, nothing is left
     k = ledger.keys
-    keys = [*k.log_keys[1:], k.data(1), k.data(2), k.data(-1), *k.delay.all(), k.offload]
+    keys = [*k.log_keys[1:], k.data(1), k.data(2), k.data(-1), *k.delay.all(), k.offload, k.sidecar]
     assert ledger.delete() == [Status.OK, 1]
     assert ledger.delete(*keys) == [Status.OK, 1]
     assert ledger.dump() == {}
@@ -206,7 +206,7 @@ def test_a_partition_with_thousands_of_keys_can_be_deleted(ledger):
     pipe.execute()
     ledger.delete()
     k = ledger.keys
-    fixed = (*k.log_keys[1:], *k.delay.all(), k.data(1), k.data(-1), k.offload)
+    fixed = (*k.log_keys[1:], *k.delay.all(), k.data(1), k.data(-1), k.offload, k.sidecar)
     assert ledger.delete(*fixed, *subs) == [Status.OK, 1]
     assert ledger.dump() == {}
 

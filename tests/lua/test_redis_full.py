@@ -15,6 +15,7 @@ from redis_ledger.store.scripts import Script
 # These add data: Redis refuses them when it is full.
 ADDS_DATA = {
     "ledger/append",  # records
+    "ledger/append_sidecar",  # records of transactions
     "ledger/schedule",  # records that are due later
     "ledger/catalog",  # a topic, or partitions of one
     "ledger/create",  # the keys of a partition
@@ -25,7 +26,7 @@ ADDS_DATA = {
 PLAIN = {
     ("backup/restoring.py", "RESTORE"): "data of a backup; restore ends with the error",
     ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/write_allow_oom",
-    ("ledger/partition.py", "XADD"): "payload",
+    ("ledger/append_calls.py", "XADD"): "payload",
     ("ledger/append_request.py", "XADD"): "payload",
     ("store/admission.py", "SET"): "copies of the cluster id, written again at the next look",
     ("store/admission.py", "HSET"): "the number of these copies, written again at the next look",

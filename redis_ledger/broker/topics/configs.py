@@ -100,6 +100,8 @@ class Change(NamedTuple):
 def _of(field: str, divided_by: int = 1) -> Callable[[Config], str]:
     def value(config: Config) -> str:
         found = getattr(config, field)
+        if isinstance(found, str):
+            return found
         return str(found).lower() if isinstance(found, bool) else str(found // divided_by)
 
     return value
