@@ -42,7 +42,7 @@ def partition_keys(k: PartitionKeys, ledgers: Iterable[tuple[int, int]]) -> list
               d.moved, d.buckets, d.snaps, d.repeats)  # fmt: skip
     zsets = (k.firsts, k.aborted, k.ended, d.open, d.closing, d.queue, d.next)
     found = [TypedKey(key, "hash") for key in hashes] + [TypedKey(key, "zset") for key in zsets]
-    found.append(TypedKey(k.log, "stream"))
+    found += [TypedKey(k.sidecar, "zset", score=0), TypedKey(k.log, "stream")]
     for number, last in ledgers:
         data = k.data(number)
         found.append(TypedKey(data, "stream", writes=(Write("XSETID", data, (f"0-{last}",)),)))
