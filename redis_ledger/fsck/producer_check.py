@@ -76,7 +76,8 @@ def _may_be_forgotten(pid: int, newest: Batch, trace: LogTrace, now_ms: int) -> 
 
 
 def check_aborted(place: Place, markers: Sequence[Marker], members: Sequence[Aborted], log_first: int) -> list[Finding]:
-    """Compares the markers of a page of the log with the aborted set of the same offsets."""
+    """Compares the markers of a page of the log with the aborted set of the same offsets.  log_first: the first offset
+    in the log."""
     k, found = place.keys, list[Finding]()
     stored = {member.last_offset: member for member in members if member.producer_id >= 0}
     for marker in markers:
@@ -92,7 +93,8 @@ def check_aborted(place: Place, markers: Sequence[Marker], members: Sequence[Abo
             repair = _add_aborted(place, marker.offset, right)
             found.append(Finding("aborted", str(place), k.aborted.decode(), f"{marker.offset}", detail, repair))
             continue
-        has_first = marker.first_offset < 0 or member.first_offset == marker.first_offset
+        is_cut = marker.first_offset < 0 or member.first_offset < log_first  # its first batches were trimmed
+        has_first = is_cut or member.first_offset == marker.first_offset
         if member.producer_id != marker.producer_id or not has_first or member.stable_offset > marker.stable:
             stored_text = f"{member.producer_id} {member.first_offset} {member.stable_offset}"
             detail = f"The abort at offset {marker.offset} is in the set as {stored_text!r}; the log says {right!r}."

@@ -147,6 +147,12 @@ def test_the_aborted_set_has_every_abort_of_the_log_and_no_other(members: list[A
     assert len(check_aborted(PLACE, [Marker(3, 7, 0, 1, 4, is_commit=False)], members, 0)) == count
 
 
+@pytest.mark.parametrize(("first", "log_first", "count"), [(1, 1, 0), (0, 1, 0), (0, 0, 1), (2, 1, 1)])
+def test_the_first_offset_of_an_abort_counts_unless_it_was_trimmed(first: int, log_first: int, count: int):
+    markers, members = [Marker(3, 7, 0, 1, 4, is_commit=False)], [Aborted(7, first, 3, 4)]
+    assert len(check_aborted(PLACE, markers, members, log_first)) == count
+
+
 @pytest.mark.parametrize(
     ("is_commit", "state", "count"),
     [(True, "C", 0), (True, "A", 1), (True, "O", 1), (False, "C", 1), (False, "T", 0), (False, "", 0)],
