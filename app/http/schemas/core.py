@@ -195,7 +195,7 @@ class ScheduledRef(Reply):
 
 class Appended(Reply):
     partition: int
-    base_offset: Annotated[int, Meta(description="Offset of the first of these records; -1 if they are scheduled.")]
+    base_offset: Annotated[int, Meta(description="Of the first record; -1: scheduled, or not committed (sidecar).")]
     records: int
     duplicate: Annotated[bool, Meta(description="The batch was already in the log, at this offset.")] = False
     scheduled: Annotated[list[ScheduledRef], Meta(description="In the order of the request.")] | UnsetType = UNSET
