@@ -77,7 +77,7 @@ def check_key(where: str, key: TypedKey, stored: str) -> list[Finding]:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 _OF_PARTITION = (
-    "state|ledgers|log|producers|open|firsts|aborted|ended|watermarks|subs|cold|snapshot"
+    "state|ledgers|log|producers|open|firsts|aborted|ended|watermarks|subs|cold|snapshot|sidecar"
     "|delay:(?:state|open|closing|queue|live|parts|moved|buckets|next|snaps|repeats)"
 )
 _PARTITION = re.compile(r"\{(?P<topic>[^{}:]+):(?P<number>\d+)\}:(?P<rest>.+)\Z", re.DOTALL)
