@@ -13,13 +13,14 @@ from redis_ledger.app.cli.output import (
     Url,
     confirm,
     connected,
-    counted,
     document,
     group,
     moment,
     reporting,
     table,
 )
+from redis_ledger.app.cli.redelivery import dead_letters, put_back, redelivery
+from redis_ledger.app.cli.subscription_stats import Name, Topic, show
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.inspection_models import (
     BacklogAnalysis,
@@ -29,12 +30,12 @@ from redis_ledger.client.inspection_models import (
     RecordState,
     TotalLag,
 )
-from redis_ledger.client.models import SubscriptionStats
 
 subscriptions = group("Create, list, describe, seek and delete subscriptions.")
+subscriptions.command("dead-letters")(dead_letters)
+subscriptions.command("redelivery")(redelivery)
+subscriptions.command("put-back")(put_back)
 
-Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
-Name = Annotated[str, typer.Argument(metavar="SUBSCRIPTION")]
 Partition = Annotated[int | None, typer.Option(min=0, help="Only this partition.")]
 RANGES_SHOWN = 3
 _SUMS = (
@@ -56,7 +57,7 @@ def create(
     with connected(url, json) as client:
         wanted = cast("Literal['shared', 'exclusive', 'failover']", kind)
         where = cast("Literal['earliest', 'latest']", start)
-        _show(client.subscriptions.create(topic, name, wanted, where), json)
+        show(client.subscriptions.create(topic, name, wanted, where), json)
 
 
 @subscriptions.command("list")
@@ -75,7 +76,7 @@ def list_(topic: Topic, url: Url = URL, json: Json = False) -> None:
 def describe(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> None:
     """Show the position and the backlog on each partition."""
     with connected(url, json) as client:
-        _show(client.subscriptions.stats(topic, name), json)
+        show(client.subscriptions.stats(topic, name), json)
 
 
 @subscriptions.command()
@@ -148,7 +149,7 @@ def seek(
             raise CommandError("Give exactly one of --to, --time and --offset.")
     with connected(url, json) as client:
         where = cast("Literal['earliest', 'latest'] | None", to)
-        _show(client.subscriptions.seek(topic, name, where, offsets=offsets, timestamp_ms=at_ms), json)
+        show(client.subscriptions.seek(topic, name, where, offsets=offsets, timestamp_ms=at_ms), json)
 
 
 @subscriptions.command()
@@ -169,54 +170,6 @@ def delete(
             typer.echo(f"Deleted {name}.")
 
 
-@subscriptions.command("dead-letters")
-def dead_letters(
-    topic: Topic,
-    name: Name,
-    max_deliveries: Annotated[int, typer.Option(min=0, help="Deliveries before a message is moved; 0: never.")],
-    to: Annotated[str | None, typer.Option(metavar="TOPIC", help="The dead-letter topic.")] = None,
-    url: Url = URL,
-    json: Json = False,
-) -> None:
-    """Set or remove the dead-letter rule."""
-    with connected(url, json) as client:
-        _show(client.subscriptions.set_dead_letters(topic, name, max_deliveries, to), json)
-
-
-@subscriptions.command("redelivery")
-def redelivery(
-    topic: Topic,
-    name: Name,
-    min_ms: Annotated[int, typer.Option("--min-ms", min=0, help="Wait before the first redelivery; 0: none.")],
-    factor: Annotated[float, typer.Option(min=1, help="Each further wait is so many times as long.")] = 2.0,
-    max_ms: Annotated[
-        int | None, typer.Option("--max-ms", min=1, help="Longest wait; by default 64 times the first.")
-    ] = None,
-    url: Url = URL,
-    json: Json = False,
-) -> None:
-    """Set or remove the back-off between deliveries of a message."""
-    with connected(url, json) as client:
-        _show(client.subscriptions.set_redelivery(topic, name, min_ms, factor, max_ms), json)
-
-
-@subscriptions.command("put-back")
-def put_back(
-    topic: Topic,
-    name: Name,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of messages.")] = 100,
-    url: Url = URL,
-    json: Json = False,
-) -> None:
-    """Return dead letters to their original topics."""
-    with connected(url, json) as client:
-        done = client.subscriptions.put_back(topic, name, limit)
-        if json:
-            document({"put_back": done})
-        else:
-            typer.echo(f"Put back {counted(done, 'dead letter')}.")
-
-
 @subscriptions.command("note-offsets")
 def note_offsets(
     topic: Topic,
@@ -231,7 +184,7 @@ def note_offsets(
         if offsets is None:
             raise CommandError("Give --offset.")
     with connected(url, json) as client:
-        _show(client.subscriptions.note_offsets(topic, name, offsets), json)
+        show(client.subscriptions.note_offsets(topic, name, offsets), json)
 
 
 @subscriptions.command()
@@ -351,25 +304,6 @@ def parse_offsets(given: list[str] | None) -> dict[int, int] | None:
             raise CommandError(f"--offset is {text!r}; give PARTITION:OFFSET, for example 0:1200.")
         found[int(partition)] = int(offset)
     return found
-
-
-def _show(found: SubscriptionStats, as_json: bool) -> None:
-    if as_json:
-        document(found)
-        return
-    is_bound = "" if found.backlog_is_exact else "at most "
-    typer.echo(f"{found.name}  {found.kind}  backlog {is_bound}{found.backlog:,}  scheduled {found.delayed:,}")
-    if found.dead_letters is not None:
-        after = counted(found.dead_letters.max_deliveries, "delivery")
-        typer.echo(f"dead letters: after {after} to {found.dead_letters.topic}")
-    if found.redelivery is not None:
-        each = found.redelivery
-        typer.echo(f"redelivery: after {each.min_ms} ms, then {each.factor:g} times as long, at most {each.max_ms} ms")
-    heads = ["partition", "mark-delete", "read", "end", "leased", "pending", "backlog", "redelivered"]
-    table(heads, [
-        (c.partition, c.mark_delete, c.read, c.end, c.leased, c.pending, c.backlog, c.redelivered)
-        for c in found.cursors
-    ], is_boxed=False)  # fmt: skip
 
 
 def _counts(name: str, found: BacklogAnalysis) -> tuple[Any, ...]:

@@ -56,6 +56,7 @@ from redis_ledger.broker.subscriptions.cursor_administration import CursorAdmini
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
 from redis_ledger.broker.subscriptions.inspection import SubscriptionInspection
+from redis_ledger.broker.subscriptions.reconsume import Reconsume
 from redis_ledger.broker.subscriptions.redelivery import Redelivery
 from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRules
 from redis_ledger.broker.subscriptions.service import Subscriptions
@@ -189,6 +190,7 @@ class Broker:
         self.large_message_reader = LargeMessageReader(self.catalog, self.decoding)
         self.dead_letters = DeadLetters(rules, self.subscriptions.mover, self.subscriptions, self.records.topic)
         self.redelivery = Redelivery(backoffs, self.subscriptions)
+        self.reconsume = Reconsume(rules, self.catalog, fetching, self.inspection, self._step, clock)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
@@ -316,6 +318,11 @@ class Broker:
     async def _execute(self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords]) -> Executed:
         """Late-bound: subscriptions move dead letters with Execute, which itself needs subscriptions."""
         return await self.execute.run(acks, records)
+
+    async def _step(
+        self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords], nonce: str, principal: str
+    ) -> Executed:
+        return await self.execute.run(acks, records, nonce=nonce, principal=principal)
 
     async def _is_open(self, key: object) -> bool:
         """key: a transaction id or a transactional id."""

@@ -8,6 +8,9 @@ import msgspec
 class DeadLetters(msgspec.Struct, frozen=True):
     max_deliveries: int
     topic: str
+    retry_topic: str = ""
+    max_attempts: int = 0
+    expire_ms: int = 0
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -16,3 +19,10 @@ class Backoff(msgspec.Struct, frozen=True):
     min_ms: int
     factor: float
     max_ms: int
+
+
+class Reconsumed(msgspec.Struct, frozen=True):
+    """retried: messages that were moved to the retry topic.  dead: to the dead-letter topic."""
+
+    retried: int
+    dead: int

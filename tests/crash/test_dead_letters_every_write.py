@@ -78,6 +78,34 @@ async def test_move_cut_at_any_write_is_completed_once_by_the_next_receive(redis
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_retry_cut_at_any_write_is_completed_once_when_it_is_repeated(redis_url, prefix, when):
+    """The client repeats its request with its Idempotency-Key, at another broker: the message waits exactly once."""
+    is_done, n = False, 0
+    async with one(redis_url, prefix, **SETTINGS) as other:
+        for n in range(1, 30):
+            source, retry = f"in{n}", f"retry{n}"
+            await other.topics.create(source)
+            await other.subscriptions.create(source, "work")
+            await other.dead_letters.set(source, "work", 9, f"dead{n}", retry_topic=retry)
+            await other.records.produce(source, records("a"))
+            ids = list(await receive_values(other, source, "work", ack_timeout_ms=60_000))
+
+            async def later(broker: Broker, source: str = source, ids: list[Any] = ids, n: int = n) -> Any:
+                with broker.partition_fetch.budget() as budget:
+                    return await broker.reconsume.later(source, "work", "c1", ids, 50, budget, nonce=f"n{n}")
+
+            async with dying_at(redis_url, prefix, n, when) as (dying, store):
+                is_done = await until_cut(later(dying), store)
+            assert tuple(await later(other)) == (1, 0), store.writes
+            assert await eventually(partial(visible, other, retry), {0: ["a"]}, 5.0) == {0: ["a"]}, store.writes
+            assert await backlog(other, source, "work") == 0, store.writes
+            if is_done:
+                break
+        assert is_done
+        assert n > WRITES_MIN
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
 async def test_replay_cut_at_any_write_is_completed_once_by_the_next_replay(redis_url, prefix, when):
     is_done, n = False, 0
     async with one(redis_url, prefix, **SETTINGS) as other:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -65,7 +66,10 @@ async def test_a_message_is_moved_after_it_was_delivered_as_often_as_the_rule_sa
         ("dead-letter-offset", b"0"),
         ("dead-letter-subscription", b"work"),
         ("dead-letter-deliveries", b"3"),
+        ("dead-letter-reason", b"max_deliveries"),
+        ("dead-letter-time-ms", dict(letter.headers)["dead-letter-time-ms"]),
     ]
+    assert 0 <= time.time() * 1_000 - int(dict(letter.headers)["dead-letter-time-ms"] or 0) < 60_000
 
 
 async def test_messages_below_max_deliveries_come_in_order_in_the_same_call(pair):

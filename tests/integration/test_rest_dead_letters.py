@@ -46,6 +46,7 @@ async def test_a_rule_is_set_shown_obeyed_and_removed(redis_url, prefix):
         assert letter["headers"] == {
             "dead-letter-topic": "orders", "dead-letter-partition": "0", "dead-letter-offset": "0",
             "dead-letter-subscription": "billing", "dead-letter-deliveries": "1",
+            "dead-letter-reason": "max_deliveries", "dead-letter-time-ms": letter["headers"]["dead-letter-time-ms"],
         }  # fmt: skip
         assert (await http.post(f"{LOOK}:putBack")).json() == {"put_back": 0}, "it is leased"
         await http.post(f"{LOOK}:nack", json={"consumer": "c", "all": True})

@@ -111,6 +111,8 @@ ACTS = [
         "seek": calls("POST", f"{SUB}:seek", {"to": "latest"}),
         "put_back": calls("POST", f"{SUB}:putBack", {}),
         "set_dead_letters": calls("POST", f"{SUB}:deadLetters", {"max_deliveries": 0}),
+        "reconsume_later": calls("POST", f"{SUB}:reconsumeLater", {"ids": ["0:0"], "delay_ms": 5}),
+        "dead_letter": calls("POST", f"{SUB}:deadLetter", {"ids": ["0:0"]}),
         "set_redelivery": calls("POST", f"{SUB}:redelivery", {"min_ms": 5}),
         "note_offsets": calls("POST", f"{NOTE}:noteOffsets", {"offsets": {"0": 1}}),
     }, {"OffsetCommit": kafka.commits_offset}),

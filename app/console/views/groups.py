@@ -18,6 +18,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
 from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
+from redis_ledger.broker.subscriptions.dead_letters import PutBackFilter
 from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
@@ -262,6 +263,9 @@ class DeadLetters(msgspec.Struct):
     name: str
     max_deliveries: int = 0
     to: str = ""
+    retry_topic: str = ""
+    max_attempts: int = 0
+    expire_ms: int = 0
 
 
 @action("subscription/dead-letters", "subscription.deadLetters", *_ONE, requires=_READS)
@@ -272,12 +276,18 @@ async def set_dead_letters(context: PageContext, form: DeadLetters) -> ActionRes
         await context.broker.dead_letters.rules.remove(form.topic, form.name)
         return ActionResult(f"Removed the dead-letter policy of {form.name}.", back, facts=facts)
     context.check(Op.WRITE, Resource.TOPIC, form.to)
+    if form.retry_topic:
+        context.check(Op.WRITE, Resource.TOPIC, form.retry_topic)
     await context.broker.dead_letters.set(
         form.topic,
         form.name,
         form.max_deliveries,
         form.to,
+        retry_topic=form.retry_topic,
+        max_attempts=form.max_attempts if form.retry_topic else 0,
+        expire_ms=form.expire_ms,
         may_create=partial(context.may_create, form.to),
+        may_create_retry=partial(context.may_create, form.retry_topic),
     )
     after = "one delivery" if form.max_deliveries == 1 else f"{form.max_deliveries} deliveries"
     return ActionResult(
@@ -289,14 +299,16 @@ class PutBack(msgspec.Struct):
     topic: str
     name: str
     limit: int = 1_000
+    reason: str = ""
 
 
 @action("subscription/put-back", "subscription.putBack", *_ONE, requires=_READS)
 async def put_back(context: PageContext, form: PutBack) -> ActionResult:
     limit = min(max(form.limit, 1), context.broker.config.records_per_request_max)
     by_topic = await context.broker.dead_letters.put_back(
-        form.topic, form.name, limit, may_write=partial(context.may, Op.WRITE, Resource.TOPIC)
-    )
+        form.topic, form.name, limit,
+        only=PutBackFilter(reason=form.reason or None), may_write=partial(context.may, Op.WRITE, Resource.TOPIC),
+    )  # fmt: skip
     done = by_topic.total()
     sentence = f"Put {done} dead letter{'' if done == 1 else 's'} of {form.topic} back to the original topics."
     return ActionResult(sentence, href("subscription", topic=form.topic, name=form.name), facts={"to": by_topic})

@@ -5,7 +5,6 @@ A subscription name may contain any printable character, including a slash; it i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -37,7 +36,6 @@ from redis_ledger.errors import (
     GroupNotEmpty,
     InvalidPosition,
     InvalidRequest,
-    InvalidTopicName,
     NotDelivered,
     NotYourMessage,
     OffloadedDamaged,
@@ -156,7 +154,7 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
 
     A value is in `value`, `text` or `base64` depending on its content, unless `as` is given.
     """
-    _limit(request, body.max_records, "$.max_records")
+    limit(request, body.max_records, "$.max_records")
     if body.repeat and body.request_id is None:
         raise InvalidRequest("$.repeat: give the request_id of the request whose response was lost.")
     wait_ms = min(body.wait_ms, request.config.wait_ms_max)
@@ -269,63 +267,6 @@ async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -
 
 
 @routes.post(
-    _ONE + ":deadLetters",
-    requires=(READ_GROUP, READ_TOPIC, each_name(Op.WRITE, Resource.TOPIC)),
-    act="subscription.deadLetters",
-    keyed=True,
-    errors=(UnknownTopic, UnknownSubscription, InvalidTopicName, WrongSubscriptionKind),
-    examples=examples.SET_DEAD_LETTERS,
-)
-async def set_dead_letters(
-    request: HttpRequest, topic: str, name: str, body: bodies.SetDeadLetters
-) -> bodies.Subscription:
-    """Set the number of deliveries after which a message is moved to a dead-letter topic.
-
-    The topic is created if it does not exist. `max_deliveries` 0 removes the rule. Changes take effect on this broker
-    immediately and on the others within two seconds. Kafka consumer groups have no dead letters.
-    """
-    if (body.max_deliveries == 0) is not (body.topic is None):
-        raise InvalidRequest("$: give max_deliveries and topic, or max_deliveries 0 alone.")
-    request.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
-    dead_letters = request.broker.dead_letters
-    if body.topic is None:
-        await request.broker.subscriptions.stats(topic, known(name))
-        await dead_letters.rules.remove(topic, name)
-    else:
-        request.check(Op.WRITE, Resource.TOPIC, body.topic)
-        where = create_check(request, body.topic)
-        await dead_letters.set(topic, known(name), body.max_deliveries, body.topic, may_create=where)
-    return await to_body(request, await request.broker.subscriptions.stats(topic, name))
-
-
-@routes.post(
-    _ONE + ":putBack",
-    requires=(READ_GROUP, READ_TOPIC, each_name(Op.WRITE, Resource.TOPIC)),
-    act="subscription.putBack",
-    keyed=True,
-    optional=True,
-    errors=(
-        UnknownTopic, UnknownSubscription, WrongSubscriptionKind, ConsumerBusy, OffloadedUnavailable, OffloadedDamaged,
-    ),
-    examples=examples.PUT_BACK,
-)  # fmt: skip
-async def put_back(request: HttpRequest, topic: str, name: str, body: bodies.PutBack) -> bodies.PutBackResult:
-    """Return dead letters to their original topics, up to `limit` of the next messages of the subscription.
-
-    Each message is produced unchanged and acknowledged here, in one transaction. A message stays if it has no original
-    topic, or if that topic does not exist, has no dead-letter rule for this topic, or may not be written by the caller.
-    """
-    _limit(request, body.limit, "$.limit")
-    done = Counter[str]()
-    request.facts = {"to": done}
-    await request.broker.dead_letters.put_back(
-        topic, known(name), body.limit, may_write=partial(request.allows, Op.WRITE, Resource.TOPIC), done=done,
-        charge=request.charge_decoded,
-    )  # fmt: skip
-    return bodies.PutBackResult(put_back=done.total())
-
-
-@routes.post(
     _ONE + ":noteOffsets",
     requires=(READ_GROUP, READ_TOPIC, EACH_OWN),
     keyed=True,
@@ -351,16 +292,16 @@ def known(name: str) -> str:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
 
 
-def _limit(request: HttpRequest, count: int, where: str) -> None:
-    limit = request.config.records_per_request_max
-    if count > limit:
+def limit(request: HttpRequest, count: int, where: str) -> None:
+    most = request.config.records_per_request_max
+    if count > most:
         raise RequestTooLarge(
-            f"{where} has {count} elements; a request may have at most {limit}.", records_per_request_max=limit
+            f"{where} has {count} elements; a request may have at most {most}.", records_per_request_max=most
         )
 
 
 def message_ids(request: HttpRequest, ids: Sequence[str]) -> list[MessageId]:
-    _limit(request, len(ids), "$.ids")
+    limit(request, len(ids), "$.ids")
     return [MessageId.parse(text) for text in ids]
 
 
@@ -369,7 +310,10 @@ async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subs
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
     rule = request.broker.dead_letters.rules.get(stats.topic, stats.topic_id, stats.name)
-    dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
+    dead_letters = UNSET if rule is None else bodies.DeadLetters(
+        max_deliveries=rule.max_deliveries, topic=rule.topic, retry_topic=rule.retry_topic or UNSET,
+        max_attempts=rule.max_attempts or UNSET, expire_ms=rule.expire_ms or UNSET,
+    )  # fmt: skip
     backoff = request.broker.redelivery.rules.get(stats.topic, stats.topic_id, stats.name)
     redelivery = UNSET if backoff is None else bodies.Backoff(
         min_ms=backoff.min_ms, factor=backoff.factor, max_ms=backoff.max_ms

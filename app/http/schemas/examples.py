@@ -124,7 +124,18 @@ SET_REDELIVERY: Examples = {
     "request": {"min_ms": 1_000, "factor": 2.0, "max_ms": 60_000},
     "200": {**_SUBSCRIPTION, "redelivery": {"min_ms": 1_000, "factor": 2.0, "max_ms": 60_000}},
 }
-PUT_BACK: Examples = {"request": {"limit": 100}, "200": {"put_back": 3}}
+RECONSUME_LATER: Examples = {
+    "request": {"consumer": "worker-1", "ids": ["0:17"], "delay_ms": 60_000, "reason": "the bank does not answer"},
+    "200": {"retried": 1, "dead": 0},
+}
+DEAD_LETTER: Examples = {
+    "request": {"consumer": "worker-1", "ids": ["0:17"], "reason": "not an order"},
+    "200": {"retried": 0, "dead": 1},
+}
+PUT_BACK: Examples = {
+    "request": {"limit": 100, "reason": "max_attempts", "origin_topic": "orders", "from_ms": 1_763_720_000_000},
+    "200": {"put_back": 3},
+}
 PRODUCER: Examples = {"request": {}, "201": {"producer_id": 1_407_374_883_553_281, "epoch": 0}}
 BEGIN: Examples = {
     "request": {"timeout_ms": 60_000, "owner": "worker-1", "together": "nightly"},

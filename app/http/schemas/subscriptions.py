@@ -23,6 +23,7 @@ from redis_ledger.app.http.schemas.core import (
     ValueForm,
 )
 from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX
+from redis_ledger.broker.subscriptions.reconsume import DETAIL_MAX, IDS_MAX
 from redis_ledger.broker.subscriptions.redelivery_rules import DELAY_MS_MAX, FACTOR_MAX
 
 
@@ -71,6 +72,9 @@ class CursorStats(Reply):
 class DeadLetters(Reply):
     max_deliveries: int
     topic: str
+    retry_topic: str | UnsetType = UNSET
+    max_attempts: int | UnsetType = UNSET
+    expire_ms: int | UnsetType = UNSET
 
 
 class Backoff(Reply):
@@ -198,6 +202,31 @@ class SetDeadLetters(Request):
 
     max_deliveries: Annotated[int, Meta(ge=0, le=DELIVERIES_MAX)]
     topic: TopicName | None = None
+    retry_topic: Annotated[TopicName, Meta(description="Where messages wait that are reconsumed later.")] | None = None
+    max_attempts: Annotated[
+        int, Meta(ge=0, le=DELIVERIES_MAX, description="In the retry topic; 0: without a limit.")
+    ] = 0
+    expire_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Age of a message that is moved; 0: never.")] = 0
+
+
+class ReconsumeLater(Request):
+    ids: Annotated[list[MessageIdText], Meta(min_length=1, max_length=IDS_MAX)]
+    delay_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="At most what the retry topic allows.")]
+    consumer: Consumer = "default"
+    reason: Annotated[str, Meta(max_length=DETAIL_MAX)] = ""
+
+
+class DeadLetter(Request):
+    ids: Annotated[list[MessageIdText], Meta(min_length=1, max_length=IDS_MAX)]
+    consumer: Consumer = "default"
+    reason: Annotated[str, Meta(max_length=DETAIL_MAX)] = ""
+
+
+class Reconsumed(Reply):
+    """retried: messages that were moved to the retry topic.  dead: to the dead-letter topic."""
+
+    retried: int
+    dead: int
 
 
 class SetRedelivery(Request):
@@ -211,7 +240,13 @@ class SetRedelivery(Request):
 
 
 class PutBack(Request):
+    """from_ms, until_ms: when the messages became dead letters; of those of earlier releases it is unknown."""
+
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 100
+    reason: Literal["max_deliveries", "max_attempts", "expired", "explicit"] | None = None
+    origin_topic: TopicName | None = None
+    from_ms: TimeMs | None = None
+    until_ms: TimeMs | None = None
 
 
 class PutBackResult(Reply):

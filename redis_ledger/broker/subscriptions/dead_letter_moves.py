@@ -10,8 +10,8 @@ Source: Pulsar's DeadLetterPolicy, but decided and executed by the broker.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Container, Sequence
+from typing import Literal, NamedTuple, get_args
 
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
 from redis_ledger.broker.types import (
@@ -30,9 +30,17 @@ from redis_ledger.records.large_messages import copied
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import get
 
-TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES = HEADERS = (
+TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES, REASON, TIME = HEADERS = (
     "dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "dead-letter-subscription",
-    "dead-letter-deliveries",
+    "dead-letter-deliveries", "dead-letter-reason", "dead-letter-time-ms",
+)  # fmt: skip
+DETAIL = "dead-letter-detail"  # what the consumer gave as the reason
+Reason = Literal["max_deliveries", "max_attempts", "expired", "explicit", "undecodable"]
+REASONS = get_args(Reason)
+# Of messages that wait in a retry topic, as Pulsar has them.
+ATTEMPTS, DELAY, RETRY_TOPIC, REAL_TOPIC, REAL_SUBSCRIPTION, ORIGIN_ID, RETRY_REASON = RETRY_HEADERS = (
+    "RECONSUMETIMES", "DELAY_TIME", "RETRY_TOPIC", "REAL_TOPIC", "REAL_SUBSCRIPTION", "ORIGIN_MESSAGE_ID",
+    "RECONSUME_REASON",
 )  # fmt: skip
 LAST_OFFSET, ERROR = UNREAD = "dead-letter-last-offset", "dead-letter-error"  # of records that could not be decoded
 Execution = Callable[[Sequence[ExecuteAcks], Sequence[ExecuteRecords]], Awaitable[object]]
@@ -54,18 +62,41 @@ class Move(NamedTuple):
         return [MessageId(self.id.partition, offset) for offset in range(self.id.offset, last + 1)]
 
 
-def to_dead_letter(message: Message, topic: str, name: str, rule: DeadLetterRule) -> Move:
-    """The message of topic and subscription as a dead letter."""
-    at = message.id
-    values = (topic, str(at.partition), str(at.offset), name, str(message.deliveries))
-    own = copied(_own(message), topic, at.partition, at.offset)
-    headers = [*own, *((header, text.encode()) for header, text in zip(HEADERS, values, strict=True))]
-    return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
+class Origin(NamedTuple):
+    """Where a message was first."""
+
+    topic: str
+    id: MessageId
 
 
-def to_unread_dead_letter(unread: Skipped, topic: str, name: str, rule: DeadLetterRule, deliveries: int) -> Move:
+def to_dead_letter(
+    message: Message,
+    origin: Origin,
+    name: str,
+    rule: DeadLetterRule,
+    reason: Reason,
+    now_ms: int,
+    detail: str = "",
+) -> Move:
+    """The message of a subscription as a dead letter."""
+    topic, at = origin
+    values = (topic, str(at.partition), str(at.offset), name, str(message.deliveries), reason, str(now_ms))
+    headers = [
+        *copied(_own(message), topic, at.partition, at.offset),
+        *((header, text.encode()) for header, text in zip(HEADERS, values, strict=True)),
+        *([(DETAIL, detail.encode())] if detail else ()),
+    ]
+    record = NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms)
+    return Move(message.id, rule.topic, record)
+
+
+def to_unread_dead_letter(
+    unread: Skipped, topic: str, name: str, rule: DeadLetterRule, deliveries: int, now_ms: int
+) -> Move:
     """One dead letter, without key and value, for records that could not be decoded; its headers locate them."""
-    values = (topic, str(unread.partition), str(unread.first_offset), name, str(deliveries))
+    reason: Reason = "undecodable"
+    where = (topic, str(unread.partition), str(unread.first_offset))
+    values = (*where, name, str(deliveries), reason, str(now_ms))
     more = (str(unread.last_offset), unread.error.code)
     headers = [(h, text.encode()) for h, text in zip((*HEADERS, *UNREAD), (*values, *more), strict=True)]
     at = MessageId(unread.partition, unread.first_offset)
@@ -78,12 +109,13 @@ def from_dead_letter(message: Message) -> Move | None:
     source = headers.get(TOPIC)
     if not source or ERROR in headers:
         return None
-    record = NewRecord(message.key, message.value, _own(message), timestamp_ms=message.timestamp_ms)
+    own = [header for header in _own(message) if header[0] not in RETRY_HEADERS]  # it begins anew
+    record = NewRecord(message.key, message.value, own, timestamp_ms=message.timestamp_ms)
     return Move(message.id, source.decode(errors="replace"), record)
 
 
 def _own(message: Message) -> list[tuple[str, bytes | None]]:
-    return [header for header in message.headers if header[0] not in HEADERS]
+    return [header for header in message.headers if header[0] not in HEADERS and header[0] != DETAIL]
 
 
 class DeadLetterMover:
@@ -93,14 +125,21 @@ class DeadLetterMover:
         self._execute, self._stats = execute, stats
 
     async def move_exhausted(
-        self, rule: DeadLetterRule, topic: str, name: str, consumer: str, messages: Sequence[Message]
+        self,
+        rule: DeadLetterRule,
+        topic: str,
+        name: str,
+        consumer: str,
+        messages: Sequence[Message],
+        expired: Container[MessageId],
+        now_ms: int,
     ) -> list[Message]:
-        """Moves the leased messages that reached the limit, and returns those to deliver."""
-        dead = {
-            each.id: to_dead_letter(each, topic, name, rule)
-            for each in messages
-            if each.deliveries >= rule.max_deliveries
-        }
+        """Moves the leased messages that reached the limit or have expired, and returns those to deliver."""
+        dead = dict[MessageId, Move]()
+        for each in messages:
+            reason: Reason = "expired" if each.id in expired else "max_deliveries"
+            if reason == "expired" or each.deliveries >= rule.max_deliveries:
+                dead[each.id] = to_dead_letter(each, Origin(topic, each.id), name, rule, reason, now_ms)
         if not dead:
             return list(messages)
         moved = await self.move(topic, name, consumer, list(dead.values()), always)
@@ -110,10 +149,11 @@ class DeadLetterMover:
         return [each for each in messages if each.id not in dead]
 
     async def move_undecodable(
-        self, rule: DeadLetterRule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
-    ) -> bool:
+        self, rule: DeadLetterRule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int,
+        now_ms: int,
+    ) -> bool:  # fmt: skip
         """Moves leased records that cannot be decoded; returns whether they were moved."""
-        move = to_unread_dead_letter(unread, topic, name, rule, deliveries)
+        move = to_unread_dead_letter(unread, topic, name, rule, deliveries, now_ms)
         moved = await self.move(topic, name, consumer, [move], always)
         metrics.topics.of(topic).dead += len(move.ids) if moved else 0
         return bool(moved)

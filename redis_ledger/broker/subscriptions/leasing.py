@@ -189,6 +189,7 @@ class Leasing:
         that the budget covered."""
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
+        now_ms, expired = self._clock.now_ms(), set[MessageId]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in deliveries]
         read = await read_pieces(partition.reader, pieces, attempt.budget)
         for d, found in zip(deliveries, read, strict=False):
@@ -203,7 +204,10 @@ class Leasing:
                 partition.traffic.unreadable += d.last - d.first + 1
                 continue
             shift, records = found
-            if rule is None or d.deliveries < rule.max_deliveries:
+            is_expired = rule is not None and bool(rule.expire_ms) and d.appended_ms + rule.expire_ms <= now_ms
+            if is_expired:
+                expired |= {MessageId(partition.number, r.offset + shift) for r in records}
+            elif rule is None or d.deliveries < rule.max_deliveries:
                 partition.traffic.delivered(len(records), d.size, d.deliveries)
             for r in records:
                 at = MessageId(partition.number, r.offset + shift)
@@ -214,7 +218,9 @@ class Leasing:
         if unreadable:  # batches of Kafka producers are stored undecoded; a damaged one must not block later ones
             await scripts.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
         if rule is not None:
-            messages = await self._mover.move_exhausted(rule, partition.topic, name, consumer, messages)
+            messages = await self._mover.move_exhausted(
+                rule, partition.topic, name, consumer, messages, expired, now_ms
+            )
         return messages, len(read)
 
     async def _is_moved(
@@ -229,7 +235,10 @@ class Leasing:
         """Moves records that are too large to decode to the dead letters; returns whether it did."""
         if rule is not None and d.deliveries >= rule.max_deliveries:
             unread = Skipped(partition.number, d.first, d.last, error)
-            return await self._mover.move_undecodable(rule, partition.topic, name, consumer, unread, d.deliveries)
+            now_ms = self._clock.now_ms()
+            return await self._mover.move_undecodable(
+                rule, partition.topic, name, consumer, unread, d.deliveries, now_ms
+            )
         if not d.deliveries:
             _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
                          partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip

@@ -25,6 +25,7 @@ from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex, AsyncWorker
 from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
+from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import ClientClosed, LedgerError, RouteNotFound
 from redis_ledger.ids import MessageId
@@ -188,6 +189,23 @@ class AsyncConsumer:
         await consumer.nack(message, delay_ms=5_000)
         """
         await self._leases.nack(self.topic, self.subscription, self.name, ids_of(messages), delay_ms)
+
+    async def reconsume_later(self, messages: Any, delay_ms: int, reason: str = "") -> Reconsumed:
+        """Acknowledges messages and writes them to the subscription's retry topic, which delivers them after the delay;
+        at most 1 000.  After max_attempts they become dead letters.  See set_dead_letters.
+
+        await consumer.reconsume_later(message, delay_ms=60_000, reason="the bank does not answer")
+        """
+        return await self._leases.reconsume_later(
+            self.topic, self.subscription, self.name, ids_of(messages), delay_ms, reason
+        )
+
+    async def dead_letter(self, messages: Any, reason: str = "") -> Reconsumed:
+        """Moves messages to the subscription's dead-letter topic now; at most 1 000.
+
+        await consumer.dead_letter(message, reason="not an order")
+        """
+        return await self._leases.dead_letter(self.topic, self.subscription, self.name, ids_of(messages), reason)
 
     async def redeliver_unacked(self) -> None:
         """Returns all unacknowledged messages of this consumer for redelivery, prefetched ones included.

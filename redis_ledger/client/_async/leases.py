@@ -19,6 +19,7 @@ from redis_ledger.client import skipping
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
+from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.ids import MessageId, TxnId
 
@@ -113,6 +114,20 @@ class AsyncLeases:
         """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
         where = _path(topic, subscription, ":closeConsumer")
         await self._transport.call("POST", where, {"consumer": consumer}, answer=dict, timeout_ms=timeout_ms)
+
+    async def reconsume_later(
+        self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], delay_ms: int, reason: str
+    ) -> Reconsumed:
+        body = _body(consumer, None, ids=[str(id) for id in ids], delay_ms=delay_ms, reason=reason)
+        where = _path(topic, subscription, ":reconsumeLater")
+        return await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
+
+    async def dead_letter(
+        self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], reason: str
+    ) -> Reconsumed:
+        body = _body(consumer, None, ids=[str(id) for id in ids], reason=reason)
+        where = _path(topic, subscription, ":deadLetter")
+        return await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
 
 
 def _path(topic: str, subscription: str, call: str) -> str:

@@ -21,6 +21,7 @@ from redis_ledger.client.models import Kind, Subscription, SubscriptionStats
 from redis_ledger.client.values import id_of
 from redis_ledger.ids import MessageId, TxnId
 
+Reason: TypeAlias = Literal["max_deliveries", "max_attempts", "expired", "explicit"]
 # A method named `list` would hide the type within the class.
 SubscriptionList: TypeAlias = list[Subscription]
 
@@ -119,16 +120,34 @@ class AsyncSubscriptions:
         )
 
     async def set_dead_letters(
-        self, topic: str, name: str, max_deliveries: int, dead_letter_topic: str | None = None
+        self,
+        topic: str,
+        name: str,
+        max_deliveries: int,
+        dead_letter_topic: str | None = None,
+        *,
+        retry_topic: str | None = None,
+        max_attempts: int = 0,
+        expire_ms: int = 0,
     ) -> SubscriptionStats:
         """What was delivered max_deliveries times goes to the dead-letter topic instead of being delivered again; 0,
         without a topic, removes the rule.
+
+        retry_topic    where messages wait that a consumer reconsumes later; made with a subscription of this name
+        max_attempts   how often a message goes there before it becomes a dead letter; 0: without a limit
+        expire_ms      age of a message that is moved without being delivered; 0: never
 
         await client.subscriptions.set_dead_letters("orders", "billing", 5, "orders.dead")
         """
         body: dict[str, Any] = {"max_deliveries": max_deliveries}
         if dead_letter_topic is not None:
             body["topic"] = dead_letter_topic
+        if retry_topic is not None:
+            body["retry_topic"] = retry_topic
+        if max_attempts:
+            body["max_attempts"] = max_attempts
+        if expire_ms:
+            body["expire_ms"] = expire_ms
         return await self._transport.call(
             "POST", path("topics", topic, "subscriptions", name, call=":deadLetters"), body, answer=SubscriptionStats
         )
@@ -148,14 +167,29 @@ class AsyncSubscriptions:
             "POST", path("topics", topic, "subscriptions", name, call=":redelivery"), body, answer=SubscriptionStats
         )
 
-    async def put_back(self, topic: str, name: str, limit: int = 100) -> int:
+    async def put_back(
+        self,
+        topic: str,
+        name: str,
+        limit: int = 100,
+        *,
+        reason: Reason | None = None,
+        origin_topic: str | None = None,
+        from_ms: int | None = None,
+        until_ms: int | None = None,
+    ) -> int:
         """Of the next `limit` messages of a dead-letter topic's subscription, how many went back to the topics they
         came from.
+
+        reason, origin_topic, from_ms, until_ms: only those that became dead letters for this reason, came from this
+        topic, and died in this time; up to `limit` of the next 10 000.
 
         await client.subscriptions.put_back("orders.dead", "inspection")
         """
         where = path("topics", topic, "subscriptions", name, call=":putBack")
-        found = await self._transport.call("POST", where, {"limit": limit}, answer=_PutBack, idempotency_key=True)
+        only = {"reason": reason, "origin_topic": origin_topic, "from_ms": from_ms, "until_ms": until_ms}
+        body = {"limit": limit, **{member: value for member, value in only.items() if value is not None}}
+        found = await self._transport.call("POST", where, body, answer=_PutBack, idempotency_key=True)
         return found.put_back
 
     async def note_offsets(

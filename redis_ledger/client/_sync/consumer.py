@@ -25,6 +25,7 @@ from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client.concurrency import Condition, Mutex, Worker
 from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
+from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import ClientClosed, LedgerError, RouteNotFound
 from redis_ledger.ids import MessageId
@@ -188,6 +189,23 @@ class Consumer:
         consumer.nack(message, delay_ms=5_000)
         """
         self._leases.nack(self.topic, self.subscription, self.name, ids_of(messages), delay_ms)
+
+    def reconsume_later(self, messages: Any, delay_ms: int, reason: str = "") -> Reconsumed:
+        """Acknowledges messages and writes them to the subscription's retry topic, which delivers them after the delay;
+        at most 1 000.  After max_attempts they become dead letters.  See set_dead_letters.
+
+        consumer.reconsume_later(message, delay_ms=60_000, reason="the bank does not answer")
+        """
+        return self._leases.reconsume_later(
+            self.topic, self.subscription, self.name, ids_of(messages), delay_ms, reason
+        )
+
+    def dead_letter(self, messages: Any, reason: str = "") -> Reconsumed:
+        """Moves messages to the subscription's dead-letter topic now; at most 1 000.
+
+        consumer.dead_letter(message, reason="not an order")
+        """
+        return self._leases.dead_letter(self.topic, self.subscription, self.name, ids_of(messages), reason)
 
     def redeliver_unacked(self) -> None:
         """Returns all unacknowledged messages of this consumer for redelivery, prefetched ones included.

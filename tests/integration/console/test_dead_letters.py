@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from redis_ledger.auth.acl import Op, Resource
 from tests.support.broker import records
 from tests.support.console_browser import browser_of, forms
@@ -40,13 +42,30 @@ async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     await broker.subscriptions.nack("orders", "billing", "default", None)
     assert await broker.subscriptions.receive("orders", "billing") == []
     assert "subscription/put-back" in forms((await browser.get(LOOK)).text)
-    await browser.post("/subscription/put-back", topic="dead", name="look")
+    await browser.post("/subscription/put-back", topic="dead", name="look", reason="expired")
+    assert await browser.said() == "Put 0 dead letters of dead back to the original topics."
+    await browser.post("/subscription/put-back", topic="dead", name="look", reason="max_deliveries")
     assert await browser.said() == "Put 1 dead letter of dead back to the original topics."
     await browser.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
     assert broker.dead_letters.rules.by_subscription == {}
     assert "dead letters after" not in (await browser.get(BILLING)).text
     acts = [each.act for each in await broker.audit.entries(100)]
-    assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
+    assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 2]
+
+
+async def test_a_retry_topic_and_an_expiry_are_set_and_shown(world):
+    await ready(world.broker)
+    browser = await browser_of(world, ROOT)
+    await browser.get(BILLING)
+    rule: dict[str, Any] = {"max_deliveries": 3, "to": "dead"}
+    rule |= {"retry_topic": "again", "max_attempts": 4, "expire_ms": 7_200_000}
+    await browser.post("/subscription/dead-letters", topic="orders", name="billing", **rule)
+    page = (await browser.get(BILLING)).text
+    assert "; 4 attempts in" in page
+    assert 'href="/console/topic?name=again"' in page
+    assert "; expiry after 2" in page
+    (kept,) = world.broker.dead_letters.rules.by_subscription.values()
+    assert (kept.retry_topic, kept.max_attempts, kept.expire_ms) == ("again", 4, 7_200_000)
 
 
 async def test_dead_letter_rule_requires_write_on_the_other_topic(world):

@@ -76,6 +76,7 @@ VERBS = {
 OTHERS = {
     "records and messages of an application": {
         "produce", "fetch", "create_producer", "receive", "ack", "ack_cumulative", "nack", "close_consumer",
+        "reconsume_later", "dead_letter",
         "write_large_message", "read_large_message",
     },
     "a step of an application's transaction": {

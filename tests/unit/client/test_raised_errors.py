@@ -111,6 +111,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "ack": {"messages": "0:1"},
         "ack_cumulative": {"message": "0:1"},
         "nack": {"messages": ["0:1"]},
+        "reconsume_later": {"messages": ["0:1"], "delay_ms": 5, "reason": "busy"},
+        "dead_letter": {"messages": ["0:1"], "reason": "wrong"},
         "redeliver_unacked": {},
         "seek": {"to": "earliest"},
         "close": {},
