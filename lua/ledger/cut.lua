@@ -28,8 +28,8 @@ if not row or tonumber(ARGV[2]) <= 0 or row.unlogged > 0 then return { OK, 0 } e
 local first -- first entry that is still needed
 local items = redis.call("XRANGE", KEYS[3], held[2] .. "-0", "+", "COUNT", LOOKED)
 for _, item in ipairs(items) do
-  local fields = item[2] -- l ledger e entry b base ...
-  local ledger = tonumber(fields[2])
+  local fields = item[2] -- l ledger e entry b base n records s bytes p producer v epoch q sequence f flags
+  local ledger = tonumber(fields[18]) < 32 and tonumber(fields[2]) or 0 -- 32: in the sidecar buffer, not here
   if ledger == tonumber(ARGV[2]) then first = tonumber(fields[4]) end
   if ledger > tonumber(ARGV[2]) then first = row.issued + 1 end
   if first then break end
