@@ -69,7 +69,8 @@ async def test_a_topic_has_settings_of_its_own_and_the_others_from_the_broker(ap
     created = await ok(api.post("/v1/topics", json={"name": "orders", "settings": own}), 201)
     assert created["settings"] == {
         "retention_ms": 604_800_000, "retention_bytes": -1, "retention_acknowledged": False,
-        "ledger_age_ms_max": 3_600_000, "delayed_delivery_max_delay_ms": 0, "delayed_delivery_tick_time_ms": 2, **own,
+        "ledger_age_ms_max": 3_600_000, "delayed_delivery_max_delay_ms": 0, "delayed_delivery_tick_time_ms": 2,
+        "txn_buffer": "marker", **own,
     }  # fmt: skip
     body = {"records": [{"text": "x" * 500}]}
     await expect_problem(api.post("/v1/topics/orders/records", json=body), 413, "request_too_large")

@@ -80,6 +80,7 @@ CASES: dict[str, Case] = {
         ("offload_segment",),
     ),
     "rl:{orders:3}:snapshot": Case(partition("snapshot"), "", ("HSET", "index", "x"), "the checksum of its 1 bytes"),
+    "rl:{orders:3}:sidecar": Case(partition("sidecar"), MISSING),
     "rl:{orders:3}:sub:<name>": Case(sub("cursor"), "no mark", ("HSET", "leased", "99"), "'leased' is 99"),
     "...:<name>|acks": Case(sub("acks"), "are in no place", ("HSET", "0", b"\xff" * 1024), "leased or held as well"),
     "...:<name>|leases": Case(sub("leases"), "are in no place", ("HSET", "1", "x"), "The lease 1 has another form"),
