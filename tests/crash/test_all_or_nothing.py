@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
 from tests.support.crash_child import ROOT
 from tests.support.redis_servers import redis_server
+from tests.support.sidecar import all_buffered
 
 TRANSACTIONS, PARTITIONS, WORKERS, KILLS_MIN = 1_000, 4, 3, 12
 
@@ -85,16 +87,17 @@ def events(path: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.parametrize("buffer", BUFFERS)
 @pytest.mark.timeout(600)
 async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_its_partitions_or_on_none(
-    prefix, tmp_path
+    prefix, tmp_path, buffer
 ):
-    """TC-20"""
+    """TC-20, SC-05, SC-06"""
     path, chance = tmp_path / "events", random.Random(20)
     path.touch()
     with redis_server(appendonly="yes", appendfsync="always") as server:
         async with one(server.url, prefix) as broker:
-            await broker.topics.create("out", PARTITIONS)
+            await broker.topics.create("out", PARTITIONS, settings={TXN_BUFFER: BUFFERS[buffer]})
         workers = [Worker(server.url, prefix, number, path) for number in range(WORKERS)]
         try:
             for worker in workers:
@@ -123,6 +126,7 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
         async with one(server.url, prefix) as broker:
             assert await eventually(lambda: live_transactions(broker), 0, 20) == 0
             assert await outstanding(broker, "out") == 0
+            assert await all_buffered(broker, ["out"]) == 0
             where = defaultdict[str, list[int]](list)
             for partition, values in (await visible(broker, "out")).items():
                 for value in values:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -16,25 +17,27 @@ import pytest
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one, outstanding, visible
 from tests.support.crash_child import INPUT, Case, Report, RunCase, crash_child, together_step
+from tests.support.sidecar import MARKER, MIXED, all_buffered, appends, create_sinks
 
 OUTPUT = [{0: [value.upper()]} for value in INPUT]
 TIMEOUT_MS = 1_500
 # Two begins, two registrations, one decision for both, and what says that both are done.
-WRITES = {"XADD+ledger/append": 2, "txn/end": 2, "txn/apply": 6}
+WRITES = {"txn/end": 2, "txn/apply": 6}
 
 
-async def prepared(broker: Broker, url: str, when: str, n: int) -> Case:
+async def prepared(broker: Broker, url: str, when: str, n: int, buffers: Sequence[str]) -> Case:
     names = [f"{role}-{n}" for role in ("in", "left", "right")]
-    for name in names[1:]:
-        await broker.topics.create(name)
+    await create_sinks(broker, names[1:], buffers)
     prefix = broker.config.prefix
     return Case(url, prefix, "together", names[0], names[1:], n, cast("Any", when), TIMEOUT_MS, 0)
 
 
-async def cut_at_every_write(run: RunCase, broker: Broker, url: str, when: str) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(
+    run: RunCase, broker: Broker, url: str, when: str, buffers: Sequence[str]
+) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
-        case = await prepared(broker, url, when, n)
+        case = await prepared(broker, url, when, n, buffers)
         report = await run(case)
         cases.append((case, report))
         if not report.died:
@@ -58,17 +61,18 @@ async def done_again(broker: Broker, case: Case, decided: bool) -> None:
     assert await eventually(lambda: seen(broker, case), OUTPUT) == OUTPUT, case.n
 
 
+@pytest.mark.parametrize("buffers", [MARKER, MIXED], ids=["marker", "mixed"])
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_there_once(
-    redis_url, prefix, when, at_once
+    redis_url, prefix, when, at_once, buffers
 ):
     async with one(redis_url, prefix, coordinators=1) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, redis_url, when)
+        cases = await cut_at_every_write(run, broker, redis_url, when, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
-        assert Counter(writes) == WRITES
+        assert Counter(writes) == WRITES | appends(buffers)
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         decision = max(n for n in range(writes.index("txn/end")) if writes[n] == "txn/apply") + 1
         decided = {case.n: not report.died or case.n - (when == "before") >= decision for case, report in cases}
@@ -84,3 +88,4 @@ async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_ther
         assert await eventually(lambda: live_transactions(broker), 0, SWEPT_S_MAX) == 0
         for case, _ in cases:
             assert [await outstanding(broker, topic) for topic in case.sinks] == [0, 0], case.n
+            assert await all_buffered(broker, case.sinks) == 0, case.n

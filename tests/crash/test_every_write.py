@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -34,13 +35,14 @@ from tests.support.broker import (
     visible,
 )
 from tests.support.crash_child import Case, Report, RunCase, calls_step, crash_child, execute_step
+from tests.support.sidecar import MARKER, MIXED, SIDECAR, all_buffered, appends, create_sinks
 
 TIMEOUT_MS = 1_500
 LEASE_MS = 1_000
 INPUT, OUTPUT = ["one", "two"], ["ONE", "TWO"]
 END = "txn/apply_and_end"
 # What the step consists of.  The coordinator begins, registers, decides and, at the end, completes the transaction.
-KINDS = {"cursor/claim": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/pending_ack": 1}
+KINDS = {"cursor/claim": 1, "cursor/receive": 1, "cursor/pending_ack": 1}
 IN_SEVERAL_CALLS = {"execute": {"txn/apply": 3, "txn/end": 3}, "calls": {"txn/apply": 6, "txn/end": 3}}
 ENDED = ["complete", "decide", "end_partition", "end_subscription"]
 TWELVE = {  # the points of store/faults.py → the steps of PIP-31
@@ -92,10 +94,10 @@ def assert_passes_all_steps(step: str, points: Sequence[Sequence[str]], in_one_c
     assert steps[7] == "decide"
 
 
-async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_one_call: bool) -> Case:
+async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_one_call: bool, buffers: Any) -> Case:
     names = [f"{role}-{n}" for role in ("in", "left", "right")]
-    for name in names:
-        await broker.topics.create(name)
+    await broker.topics.create(names[0])
+    await create_sinks(broker, names[1:], buffers)
     await broker.subscriptions.create(names[0], "work")
     await broker.records.produce(names[0], records(*INPUT))
     prefix = broker.config.prefix
@@ -103,12 +105,12 @@ async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_on
 
 
 async def cut_at_every_write(
-    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool
+    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
 ) -> list[tuple[Case, Report]]:
     """One case after the other, each at a later write, the last of which survives."""
     cases = []
     for n in range(1, 50):
-        case = await prepared(broker, url, step, when, n, in_one_call)
+        case = await prepared(broker, url, step, when, n, in_one_call, buffers)
         report = await run(case)
         cases.append((case, report))
         if not report.died:
@@ -172,15 +174,17 @@ async def assert_cut_and_mended(
     *,
     at_once: bool,
     in_one_call: bool,
+    buffers: Sequence[str] = MARKER,
 ) -> None:
-    """in_one_call: whether the transaction ends in one call.  What mends it uses the other way."""
+    """in_one_call: whether the transaction ends in one call.  What mends it uses the other way.  buffers: of the
+    two topics that the step writes to."""
     async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call)
+        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         calls = IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS
-        assert kinds(writes) == KINDS | calls[step]
+        assert kinds(writes) == KINDS | appends(buffers) | calls[step]
         assert_passes_all_steps(step, cases[-1][1].points, in_one_call)
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         for case, report in cases[:-1]:
@@ -196,6 +200,7 @@ async def assert_cut_and_mended(
         await assert_left_nothing_behind(broker, cases)
         for case, _ in cases:
             assert await assert_all_or_nothing(broker, case)
+            assert await all_buffered(broker, case.sinks) == 0, case.n
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
@@ -206,6 +211,34 @@ async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_rep
 ):
     """CL-15, CL-19, TS-04, TC-20: one call, repeated under its nonce."""
     await assert_cut_and_mended(redis_url, prefix, "execute", when, at_once=at_once, in_one_call=in_one_call)
+
+
+@pytest.mark.parametrize("in_one_call", [False, True])
+@pytest.mark.parametrize("buffers", [SIDECAR, MIXED], ids=["sidecar", "mixed"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_step_that_writes_to_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
+    redis_url, prefix, when, buffers, in_one_call
+):
+    """SC-05, SC-06, CL-15, TC-20: nothing of it stays in the buffers but what was committed."""
+    run = partial(assert_cut_and_mended, redis_url, prefix, "execute", when, in_one_call=in_one_call, buffers=buffers)
+    await run(at_once=in_one_call)
+
+
+@pytest.mark.parametrize("in_one_call", [False, True])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_transaction_in_sidecar_buffers_cut_at_any_write_is_all_or_nothing(
+    redis_url, prefix, when, in_one_call
+):
+    """SC-05, SC-06, SC-07: begin, two produces, an acknowledgement and a commit."""
+    await assert_cut_and_mended(
+        redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call, buffers=SIDECAR
+    )
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(cluster_url, prefix, when):
+    """SC-05, SC-06, TC-20: participants and coordinator on different nodes."""
+    await assert_cut_and_mended(cluster_url, prefix, "execute", when, at_once=False, in_one_call=False, buffers=MIXED)
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -16,27 +17,30 @@ import pytest
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
 from tests.support.crash_child import GROUP, INPUT, Case, Report, RunCase, crash_child, kafka_step
+from tests.support.sidecar import MARKER, MIXED, all_buffered, appends, create_sinks
 
 OUTPUT = [value.upper() for value in INPUT]
-ALWAYS = {"XADD+ledger/append": 2, "cursor/offset_commit": 1}
+ALWAYS = {"cursor/offset_commit": 1}
 IN_SEVERAL_CALLS = {"txn/apply": 6, "txn/end": 3}  # identity; two partitions; the group; the end; done
 IN_ONE_CALL = {"txn/apply": 4, "txn/apply_and_end": 1}
 
 
-async def prepared(broker: Broker, url: str, step: str, when: str, n: int, in_one_call: bool) -> Case:
+async def prepared(
+    broker: Broker, url: str, step: str, when: str, n: int, in_one_call: bool, buffers: Sequence[str]
+) -> Case:
     names = [f"{role}-{n}" for role in ("in", "left", "right")]
-    for name in names:
-        await broker.topics.create(name)
+    await broker.topics.create(names[0])
+    await create_sinks(broker, names[1:], buffers)
     prefix, any_step, any_when = broker.config.prefix, cast("Any", step), cast("Any", when)
     return Case(url, prefix, any_step, names[0], names[1:], n, any_when, 0, 0, in_one_call)
 
 
 async def cut_at_every_write(
-    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool
+    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
 ) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
-        case = await prepared(broker, url, step, when, n, in_one_call)
+        case = await prepared(broker, url, step, when, n, in_one_call, buffers)
         report = await run(case)
         cases.append((case, report))
         if not report.died:
@@ -63,20 +67,24 @@ async def begun_again(broker: Broker, case: Case) -> None:
     assert [await outstanding(broker, topic) for topic in topics] == [0, 0, 0], case.n
 
 
-async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str, *, in_one_call: bool) -> None:
+async def assert_cut_and_mended(
+    url: str, prefix: str, step: str, when: str, *, in_one_call: bool, buffers: Sequence[str] = MARKER
+) -> None:
     async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call)
+        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         counted = Counter(writes)
-        expected = ALWAYS | (IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS)
+        expected = ALWAYS | appends(buffers) | (IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS)
         assert {name: counted[name] for name in expected} == expected
         assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
         # When the client begins again
         await asyncio.gather(*(begun_again(broker, case) for case, _ in cases))
         # Then nothing is left behind
         assert await eventually(lambda: live_transactions(broker), 0) == 0
+        for case, _ in cases:
+            assert await all_buffered(broker, case.sinks) == 0, case.n
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
@@ -86,6 +94,15 @@ async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_
     redis_url, prefix, step, when, in_one_call
 ):
     await assert_cut_and_mended(redis_url, prefix, step, when, in_one_call=in_one_call)
+
+
+@pytest.mark.parametrize("in_one_call", [False, True])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_kafka_transaction_in_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
+    redis_url, prefix, when, in_one_call
+):
+    """SC-05, SC-06"""
+    await assert_cut_and_mended(redis_url, prefix, "kafka 2", when, in_one_call=in_one_call, buffers=MIXED)
 
 
 async def test_a_kafka_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):

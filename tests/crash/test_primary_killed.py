@@ -13,6 +13,7 @@ from aiokafka import AIOKafkaProducer
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import one, records, status, values_of, visible
 from tests.support.kafka_client import listening
 from tests.support.redis_servers import Server, replicated
@@ -135,8 +136,9 @@ async def test_no_acknowledged_write_is_lost_when_the_primary_dies(way):
             broker = await stack.enter_async_context(
                 one(url, "k", coordinators=2, min_insync_replicas=2, replicas_timeout_ms=5_000)
             )
-            for topic in ("kafka", "rest", "left", "right"):
+            for topic in ("kafka", "rest", "left"):
                 await broker.topics.create(topic)
+            await broker.topics.create("right", settings={TXN_BUFFER: BUFFERS["sidecar"]})
             clients = Clients(broker, await stack.enter_async_context(listening(broker)))
             tasks = [asyncio.create_task(clients.run_kafka()), asyncio.create_task(clients.run_transactions())]
             tasks += [asyncio.create_task(clients.run_rest(number)) for number in range(WRITERS)]

@@ -9,8 +9,10 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord, ProducerSequence
 from redis_ledger.errors import LedgerError, SequenceGap
 from redis_ledger.ids import MessageId
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import backlog, eventually, live_transactions, one, outstanding, visible
 from tests.support.redis_servers import redis_server
+from tests.support.sidecar import all_buffered
 
 STEPS, WORKERS = 160, 8
 
@@ -52,13 +54,13 @@ async def producer(broker: Broker, acknowledged: list[int]) -> None:
 
 
 async def test_redis_killed_in_a_stream_of_steps_loses_and_doubles_nothing():
-    """CL-19, TB-13, TC-06: two kills -9 of Redis under eight workers and an idempotent producer."""
+    """CL-19, TB-13, TC-06, SC-05, SC-06: two kills -9 of Redis under eight workers and an idempotent producer."""
     with redis_server(appendonly="yes", appendfsync="always") as server:
         async with one(server.url, "k", coordinators=2) as broker:
             # Given inputs received, and workers that turn each into an output on two topics
             await broker.topics.create("in")
-            for topic in ("left", "right"):
-                await broker.topics.create(topic, 2)
+            for topic, buffer in (("left", "marker"), ("right", "sidecar")):
+                await broker.topics.create(topic, 2, settings={TXN_BUFFER: BUFFERS[buffer]})
             await broker.subscriptions.create("in", "work")
             await broker.records.produce("in", [NewRecord(None, str(n).encode()) for n in range(STEPS)])
             messages = await broker.subscriptions.receive("in", "work", "w", max_records=STEPS, ack_timeout_ms=60_000)
@@ -86,3 +88,4 @@ async def test_redis_killed_in_a_stream_of_steps_loses_and_doubles_nothing():
             assert await eventually(lambda: live_transactions(broker), 0) == 0
             assert [await outstanding(broker, topic) for topic in ("in", "left", "right")] == [0, 0, 0]
             assert await backlog(broker, "in", "work") == 0
+            assert await all_buffered(broker, ["right"]) == 0

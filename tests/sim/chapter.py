@@ -53,7 +53,7 @@ class Chapter:
         workers = Workers(self.plan, self._processes, self._events.append, self._clock)
         self.left_out = workers.left_out
         try:
-            await self.observer.create(workers.pipelines)
+            await self.observer.create(workers.pipelines, self.plan.sidecar)
             self._begin()
             workers.start()
             await self._cause_faults(workers)
@@ -77,7 +77,8 @@ class Chapter:
 
     def _begin(self) -> None:
         facts = {"seed": self.plan.seed, "may_lose": self.plan.may_lose, "shards": self.plan.shards}
-        self._recorder.note("begin", wall_ms=time.time() * 1000, **facts)
+        sidecar = [f"{name}{self.plan.suffix}" for name in self.plan.sidecar]
+        self._recorder.note("begin", wall_ms=time.time() * 1000, sidecar=sidecar, **facts)
 
     @property
     def topics(self) -> list[str]:

@@ -248,6 +248,11 @@ class History:
         return bool(self._beginning.get("shards", 1) == 1)
 
     @property
+    def sidecar(self) -> frozenset[str]:
+        """Topics whose transactions wait beside the log."""
+        return frozenset(self._beginning.get("sidecar", ()))
+
+    @property
     def loses(self) -> bool:
         """A promoted replica may lack acknowledged writes."""
         return bool(self._beginning.get("may_lose", False))
@@ -259,6 +264,12 @@ class History:
     def may_be_lost(self, at: float) -> bool:
         """Whether a promotion may have taken back what was acknowledged at this time."""
         return any(promoted - LAG_S_MAX <= at <= promoted + OVERLAP_S_MAX for promoted in self._promotions)
+
+    def positions(self, send: Operation) -> Sequence[Any]:
+        """Where the answer says that records are.  Those that wait in a sidecar buffer are nowhere yet: the answer is -1,
+        to which aiokafka adds their place in the batch."""
+        is_aside = send.get("txn") is not None and send.get("topic") in self.sidecar
+        return () if is_aside else send.get("positions", ())
 
     def acknowledged_at(self, write: Write) -> float:
         """When a client got the acknowledgement of the record; NEVER without one."""

@@ -10,7 +10,7 @@ import httpx
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.sim.clients import rest
-from tests.sim.clients.context import INPUT, LATER, PARTITIONS, PLAIN, TXN, Context
+from tests.sim.clients.context import INPUT, LATER, PARTITIONS, PLAIN, TOPICS, TXN, Context
 from tests.sim.digest import Digest
 from tests.sim.history import FINAL
 from tests.sim.processes import Processes
@@ -53,9 +53,12 @@ class Observer:
             await asyncio.sleep(TRY_EVERY_S)
         raise AssertionError(f"{method} {path}: {why}")
 
-    async def create(self, pipelines: Sequence[str]) -> None:
-        for topic in self._context.topics:
-            await self.call("POST", "/topics", {"name": topic, "partitions": PARTITIONS})
+    async def create(self, pipelines: Sequence[str], sidecar: Sequence[str]) -> None:
+        """sidecar: topics whose transactions wait beside the log."""
+        for name in TOPICS:
+            settings = {"txn_buffer": "sidecar" if name in sidecar else "marker"}
+            body = {"name": self._topic(name), "partitions": PARTITIONS, "settings": settings}
+            await self.call("POST", "/topics", body)
         for topic, name, kind in SUBSCRIPTIONS:
             await self.call("POST", f"/topics/{self._topic(topic)}/subscriptions", {"name": name, "kind": kind})
         for pipeline in pipelines:

@@ -18,6 +18,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
+from tests.sim.clients.context import TOPICS
+
 HOSTS = ("left", "right")  # clients of a host share their links to the brokers
 FIRST_S = 2.0
 TOPOLOGIES = {"single": 1, "cluster": 3, "sentinel": 3, "cluster-replicas": 6}  # → nodes of Redis
@@ -88,7 +90,8 @@ class WorkerPlan(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """chapter: of a long run (long_run.py); 0 is the first or only one."""
+    """chapter: of a long run (long_run.py); 0 is the first or only one.  sidecar: topics whose transactions wait beside
+    the log."""
 
     seed: int
     seconds: float
@@ -99,6 +102,7 @@ class Schedule(NamedTuple):
     workers: tuple[WorkerPlan, ...]
     faults: tuple[Fault, ...]
     chapter: int = 0
+    sidecar: tuple[str, ...] = ()
 
     @property
     def suffix(self) -> str:
@@ -121,7 +125,9 @@ class Schedule(NamedTuple):
 
     @property
     def world(self) -> str:
-        return f"{self.brokers} brokers, Redis {self.topology}, durability {self.durability}, appendfsync {self.fsync}"
+        buffer = f"sidecar buffer of {' '.join(self.sidecar) or 'no topic'}"
+        servers = f"{self.brokers} brokers, Redis {self.topology}, durability {self.durability}"
+        return f"{servers}, appendfsync {self.fsync}, {buffer}"
 
     def lock(self, fault: Fault) -> str:
         """Faults with the same lock come one after the other."""
@@ -194,9 +200,15 @@ def schedule(
         for role, many in roles.items()
         for number in range(many)
     )
-    plan = plan._replace(workers=workers)
+    plan = plan._replace(workers=workers, sidecar=sidecar_topics(seed))
     chance = choices(seed, f"faults{plan.suffix}")
     return plan._replace(faults=tuple(_faults(chance, plan, is_dense=is_dense)))
+
+
+def sidecar_topics(seed: int) -> tuple[str, ...]:
+    """Every second topic, so that most transactions of a run write to both buffers."""
+    chance = choices(seed, "buffers")
+    return tuple(topic for topic in TOPICS if chance.random() < 0.5)
 
 
 def links(brokers: int, topology: str) -> list[str]:

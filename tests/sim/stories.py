@@ -157,6 +157,36 @@ def read_while_it_commits(story: Story) -> None:
     story.logged("a-1")
 
 
+def a_reader_waits_in_the_sidecar_buffer(story: Story) -> None:
+    story.sent("a-1", topic="aside")
+    story.read("a-1", topic="aside", stable=1, end_offset=2)
+    story.logged("a-1", topic="aside")
+
+
+def a_reader_waits_in_the_marker_buffer(story: Story) -> None:
+    story.sent("a-1")
+    story.read("a-1", stable=1, end_offset=2)
+    story.logged("a-1")
+
+
+def _committed_aside(story: Story, *log: str) -> None:
+    """Two transactions side by side; the one that began later commits first."""
+    story.sent("a-1", txn="x", topic="aside")
+    story.sent("b-1", "b-2", txn="y", topic="aside", writer="v")
+    story.sent("a-2", txn="x", topic="aside")
+    story.ended("y")
+    story.ended("x")
+    story.logged(*log, topic="aside")
+
+
+def mixed_in_the_sidecar_buffer(story: Story) -> None:
+    _committed_aside(story, "b-1", "a-1", "b-2", "a-2")
+
+
+def whole_in_the_order_of_the_commits(story: Story) -> None:
+    _committed_aside(story, "b-1", "b-2", "a-1", "a-2")
+
+
 def committed_and_aborted(story: Story) -> None:
     story.sent("a-1", txn="x")
     story.ended("x")

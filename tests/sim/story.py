@@ -20,7 +20,7 @@ class Story:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.now, self._id = 0.0, 0
-        self.note("begin", wall_ms=1_000_000)
+        self.note("begin", wall_ms=1_000_000, sidecar=["aside"])
 
     def history(self) -> History:
         return History(self.events)

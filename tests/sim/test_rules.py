@@ -42,6 +42,14 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
         [stories.aborted_and_read_uncommitted],
     ),
     "open_record_visible": ([stories.read_before_the_commit], [stories.read_while_it_commits]),
+    "sidecar_held_up_a_reader": (
+        [stories.a_reader_waits_in_the_sidecar_buffer],
+        [stories.a_reader_waits_in_the_marker_buffer],
+    ),
+    "sidecar_transaction_in_pieces": (
+        [stories.mixed_in_the_sidecar_buffer],
+        [stories.whole_in_the_order_of_the_commits],
+    ),
     "commit_contradicted": ([stories.committed_and_aborted], [stories.whole_after_an_unknown_commit]),
     "fenced_producer_wrote": ([stories.fenced_and_visible], [stories.fenced_and_refused]),
     "processed_not_once": ([stories.processed_twice, stories.not_processed], [stories.processed_once]),

@@ -91,7 +91,7 @@ def read_changed(history: History) -> Found:
 
     for send in history.of("send"):
         if send.is_ok:
-            for partition, offset, value in send.get("positions", ()):
+            for partition, offset, value in history.positions(send):
                 yield from conflict(send.get("topic"), partition, offset, value, send)
     for seen in history.sightings:
         yield from conflict(seen.topic, seen.partition, seen.offset, seen.value, seen.operation)

@@ -27,10 +27,9 @@ def reported(history: History) -> Ranges:
     return found
 
 
-def position(write: Write) -> int | None:
+def position(history: History, write: Write) -> int | None:
     """The offset that was answered, if the client got it."""
-    positions = write.operation.get("positions", ())
-    return next((offset for _, offset, value in positions if value == write.value), None)
+    return next((offset for _, offset, value in history.positions(write.operation) if value == write.value), None)
 
 
 @rule
@@ -42,7 +41,7 @@ def loss_not_reported(history: History) -> Found:
     for write in lost(history):
         if not history.may_be_lost(history.acknowledged_at(write)):
             continue  # acknowledged_record_lost
-        offset = position(write)
+        offset = position(history, write)
         its = ranges.get((write.topic, write.partition), [])
         is_told = bool(its) if offset is None else any(first <= offset <= last for first, last in its)
         if not is_told and not (write.txn is not None and "coordinator" in kinds):

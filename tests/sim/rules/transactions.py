@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tests.sim.history import NEVER, History, Write
+from tests.sim.history import NEVER, History, Sighting, Write
 from tests.sim.recorder import Event
 from tests.sim.rules.finding import rule
 
@@ -49,6 +49,38 @@ def open_record_visible(history: History) -> Found:
         txn = history.txns[write.txn]
         if seen.operation.ended_at < txn.commit_invoked_at < NEVER:
             yield f"{seen.value} was read before the commit of {txn.name}", txn.events + seen.operation.events
+
+
+@rule
+def sidecar_held_up_a_reader(history: History) -> Found:
+    """In a topic with the sidecar buffer an open transaction holds up no reader: the log is stable up to its end."""
+    for read in history.of("read"):
+        is_aside = read.is_ok and read.get("topic") in history.sidecar
+        if is_aside and read.get("stable") != read.get("end"):
+            where = f"{read.get('topic')}-{read.get('partition')}"
+            yield f"{where} was stable up to {read.get('stable')} of {read.get('end')}", read.events
+
+
+@rule
+def sidecar_transaction_in_pieces(history: History) -> Found:
+    """In a topic with the sidecar buffer the records of a transaction are in one piece: they got their offsets
+    together.  Scheduled ones come when they are due."""
+    for (topic, _), log in history.final.items():
+        if topic not in history.sidecar:
+            continue
+        last: dict[str, Sighting] = {}
+        for seen in log:
+            write = history.writes.get(seen.value)
+            if write is None or write.txn is None or write.due_ms is not None:
+                continue
+            before = last.get(write.txn)
+            if before is not None and seen.offset != before.offset + 1:
+                yield (
+                    f"{write.txn} has {before.value} at {before.offset} and then {seen.value} at {seen.offset}",
+                    history.txns[write.txn].events,
+                )
+                break
+            last[write.txn] = seen
 
 
 @rule
@@ -129,6 +161,8 @@ RULES = (
     transaction_torn,
     aborted_record_visible,
     open_record_visible,
+    sidecar_held_up_a_reader,
+    sidecar_transaction_in_pieces,
     commit_contradicted,
     fenced_producer_wrote,
     processed_not_once,
