@@ -42,7 +42,8 @@ POINTS = {
 }
 _OF_SCRIPT = {
     "ledger/append": "append", "ledger/append_sidecar": "append", "cursor/pending_ack": "pending_ack",
-    "cursor/pending_ack_many": "pending_ack", "cursor/offset_commit": "pending_ack", "ledger/schedule": "schedule", "delay/rotate": "delay_rotate",
+    "cursor/pending_ack_many": "pending_ack", "cursor/offset_commit": "pending_ack", "ledger/schedule": "schedule",
+    "delay/rotate": "delay_rotate",
     "delay/seal": "delay_seal", "delay/load": "delay_load", "delay/replace": "delay_merge", "delay/fire": "delay_fire",
 }  # fmt: skip
 _OF_OPERATION = {

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -220,8 +219,9 @@ async def test_a_step_that_writes_to_sidecar_buffers_cut_at_any_write_is_done_ex
     redis_url, prefix, when, buffers, in_one_call
 ):
     """SC-05, SC-06, CL-15, TC-20: nothing of it stays in the buffers but what was committed."""
-    run = partial(assert_cut_and_mended, redis_url, prefix, "execute", when, in_one_call=in_one_call, buffers=buffers)
-    await run(at_once=in_one_call)
+    await assert_cut_and_mended(
+        redis_url, prefix, "execute", when, at_once=in_one_call, in_one_call=in_one_call, buffers=buffers
+    )
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])

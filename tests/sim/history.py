@@ -266,8 +266,8 @@ class History:
         return any(promoted - LAG_S_MAX <= at <= promoted + OVERLAP_S_MAX for promoted in self._promotions)
 
     def positions(self, send: Operation) -> Sequence[Any]:
-        """Where the answer says that records are.  Those that wait in a sidecar buffer are nowhere yet: the answer is -1,
-        to which aiokafka adds their place in the batch."""
+        """Where the answer says that records are.  Those that wait in a sidecar buffer have no offset yet: the
+        answer is -1, to which aiokafka adds the place in the batch."""
         is_aside = send.get("txn") is not None and send.get("topic") in self.sidecar
         return () if is_aside else send.get("positions", ())
 
