@@ -88,6 +88,7 @@ class DelayFacts:
         self.counts = {"open": 0, "closing": 0, "queue": 0}
         self.buckets: set[bytes] = set()  # names
         self.held = _held(state)
+        self.aside: Mapping[int, int] = {}  # ledger → entries in the sidecar buffer that wait for their offset
 
     @property
     def is_used(self) -> bool:
@@ -128,7 +129,7 @@ class DelayFacts:
 
     def missing_ledgers(self) -> list[int]:
         """Delay ledgers that something names and that have no row."""
-        named = set(self.named)
+        named = self.named | self.aside.keys()
         text = self.state.get(b"ledger", b"")
         if text.startswith(b"-") and text[1:].isdigit():
             named.add(int(text))
@@ -141,11 +142,12 @@ class DelayFacts:
         return max(before, default=0) + 1, row.issued
 
     def pending_in(self, ledger: int) -> int:
-        """Entries of the ledger that are live, held by a transaction, or to be scheduled again."""
+        """Entries that are live, held by a transaction, in the sidecar buffer, or to be scheduled again."""
         first, last = self.range_of(ledger)
         held = {entry for txn in self.held.values() for entry in txn.entries().get(ledger, ())}
         owed = [int(name[1:]) for name in self.repeats if name.startswith(b"!")]
-        return self.live.count(first, last) + len(held) + sum(first <= entry <= last for entry in owed)
+        waiting = self.live.count(first, last) + len(held) + self.aside.get(ledger, 0)
+        return waiting + sum(first <= entry <= last for entry in owed)
 
 
 def _held(state: Mapping[bytes, bytes]) -> dict[str, HeldTxn]:

@@ -22,6 +22,7 @@ from redis_ledger.fsck.finding import Action, Finding
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.payload_check import check_delayed
 from redis_ledger.fsck.reading import SMALL, Reading, pairs, scores
+from redis_ledger.fsck.sidecar_check import unlogged_of
 
 ATTEMPTS = 3
 CHUNKS_MAX = 64  # of live bits that are read at once: half a kilobyte each
@@ -43,7 +44,8 @@ class DelayReader:
         d = self._d
         counts = await self._reading.atomic(
             [("HLEN", d.state), ("HLEN", d.live), ("HLEN", d.parts), ("HLEN", d.moved), ("HLEN", d.repeats),
-             ("ZCARD", d.open), ("ZCARD", d.closing), ("ZCARD", d.queue)]
+             ("ZCARD", d.open), ("ZCARD", d.closing), ("ZCARD", d.queue), ("ZCARD", self._k.sidecar),
+             ("HLEN", self._k.open)]
         )  # fmt: skip
         sizes = [count or 0 for count in counts]
         is_small = max(sizes[0], *sizes[2:]) <= SMALL and sizes[1] <= CHUNKS_MAX
@@ -61,11 +63,13 @@ class DelayReader:
         hashes = (d.state, self._k.ledgers, d.live, d.parts, d.moved, d.repeats)
         sets = {"open": d.open, "closing": d.closing, "queue": d.queue}
         replies = await self._reading.atomic(
-            [*(("HGETALL", key) for key in hashes), *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets.values())]
-        )
+            [*(("HGETALL", key) for key in hashes), *(("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets.values()),
+             ("HVALS", self._k.open), ("ZRANGE", self._k.sidecar, 0, -1)]
+        )  # fmt: skip
         state, ledgers, live, parts, moved, repeats = map(pairs, replies[:6])
         facts = DelayFacts(state, ledgers, live, parts, moved, repeats)
-        for name, reply in zip(sets, replies[6:], strict=True):
+        facts.aside = unlogged_of(replies[9] or (), replies[10] or ())
+        for name, reply in zip(sets, replies[6:9], strict=True):
             self._take(facts, name, scores(reply))
         return facts, True
 
@@ -90,8 +94,12 @@ class DelayReader:
             for name, key in (("open", d.open), ("closing", d.closing), ("queue", d.queue)):
                 async for members in read.members(slot, key):
                     self._take(facts, name, dict(members))
+            opened = [row async for page in read.rows(slot, self._k.open) for _, row in page]
+            buffered = [name async for each in read.members(slot, self._k.sidecar) for name, _ in each]
+            facts.aside = unlogged_of(opened, buffered)
             after = {name: row async for page in read.rows(slot, d.state) for name, row in page}
-            if before == after:
+            ledgers_after = {name: row async for page in read.rows(slot, self._k.ledgers) for name, row in page}
+            if (before, ledgers) == (after, ledgers_after):
                 is_same = True
                 break
         return facts, is_same

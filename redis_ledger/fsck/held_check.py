@@ -15,6 +15,7 @@ from redis_ledger.fsck.finding import Action, Edit, Finding, edit, hget
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import Reading
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.open_row import OpenRow
 from redis_ledger.store.keys import CoordinatorKeys, encode_name
 
 OUTCOMES = {b"C": "committed", b"A": "aborted", b"T": "timed out and was aborted"}
@@ -120,10 +121,10 @@ class HeldCheck:
         return Finding("watermark", str(self._place), k.watermarks.decode(), shown, detail, repair)
 
 
-def held_open(place: Place, rows: Mapping[bytes, tuple[bytes, tuple[int, int, int, int]]]) -> list[Held]:
+def held_open(place: Place, rows: Mapping[bytes, tuple[bytes, OpenRow]]) -> list[Held]:
     """Rows of `open`: producer id → row, and the row parsed."""
     found = []
-    for pid, (row, (epoch, coordinator, serial, _)) in rows.items():
+    for pid, (row, opened) in rows.items():
         what = f"open transaction of producer {pid.decode()}"
-        found.append(Held(TxnId(coordinator, serial), place.keys.open, pid, row, what, int(pid), epoch))
+        found.append(Held(opened.txn, place.keys.open, pid, row, what, int(pid), opened.epoch))
     return found

@@ -94,6 +94,18 @@ KINDS: Final = {
     ),
     "delay_held": Kind("Delayed records of a transaction are lost or never settled.", "writes what the batches give"),
     "delay_payload": Kind("A delayed record cannot be delivered: its payload is lost.", "clears its live bit"),
+    # sidecar buffer
+    "sidecar_row": Kind(
+        "The commit of the transaction publishes a wrong number of records.", "writes the totals that the batches give"
+    ),
+    "sidecar_batch": Kind(
+        "Readers stop at the transaction: a batch of it is missing.", "removes a member of another form"
+    ),
+    "sidecar_payload": Kind("Records of the open transaction are lost; readers will stop at them. Abort it."),
+    "sidecar_stray": Kind(
+        "Records of the transaction are not committed, or their payload is kept for ever.",
+        "gives them back to the transaction if its coordinator knows it; else marks them for deletion",
+    ),
     # coordinators
     "coordinator_state": Kind(
         "Numbers of transactions may be handed out twice, or begin is refused.", "writes a safe value"

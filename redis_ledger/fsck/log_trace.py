@@ -15,7 +15,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from redis_ledger.ledger.entries import COMMIT, LogEntry
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import open_row
+from redis_ledger.ledger.entries import COMMIT, SIDECAR, LogEntry
+from redis_ledger.ledger.open_row import OpenRow
+from redis_ledger.ledger.sidecar import is_reference
 
 PRODUCERS_MAX = 100_000  # windows that one look compares; those of the oldest producers are left out
 WINDOW = 5  # batches
@@ -116,6 +120,9 @@ class LogTrace:
             if entry.is_marker:
                 markers.append(self._marker(entry))
                 continue
+            self.committed += bool(entry.flags & SIDECAR)
+            if is_reference(entry):
+                continue  # its ledgers are those of its batches: fsck/sidecar_reader
             count, size, _ = self.ledgers.get(entry.ledger, LedgerTrace())
             self.ledgers[entry.ledger] = LedgerTrace(count + 1, size + entry.size, entry.last_offset)
             if entry.is_transactional and entry.producer_id not in self.open:
@@ -193,14 +200,13 @@ def window_text(batches: Iterable[Batch], owner: str) -> str:
 
 
 def open_text(txn: OpenTransaction, coordinator: int, serial: int) -> str:
-    return f"{txn.epoch} {coordinator} {serial} {txn.first_offset}"
+    return OpenRow(txn.epoch, TxnId(coordinator, serial), txn.first_offset).text
 
 
-def parse_open(row: bytes) -> tuple[int, int, int, int] | None:
-    """Epoch, coordinator, serial, first offset; None if the row has another form."""
+def read_open(row: bytes | None) -> OpenRow | None:
+    """None if there is no row, or one of another form."""
     try:
-        epoch, coordinator, serial, first = map(int, row.split(b" "))
-        return epoch, coordinator, serial, first
+        return open_row.parse_open(row) if row is not None else None
     except ValueError:
         return None
 

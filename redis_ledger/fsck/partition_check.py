@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from redis_ledger.fsck.finding import Action, Edit, Finding, Guard, edit, hget, zscore
-from redis_ledger.fsck.log_trace import LedgerTrace, open_text, parse_numbers, parse_open
+from redis_ledger.fsck.log_trace import LedgerTrace, open_text, parse_numbers, read_open
 from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, StreamFacts
 
 NUMBERS = ("epoch", "next", "start", "stable", "ledger", "bytes", "newest", "committed", "aborted")
@@ -125,25 +125,32 @@ def check_open(facts: PartitionFacts, pid: bytes, row: bytes | None, first: int 
         hget(k.state, "next", facts.state.get(b"next")), hget(k.open, pid, row), zscore(k.firsts, pid, first),
     ]  # fmt: skip
     held = facts.trace.open.get(int(pid)) if pid.lstrip(b"-").isdigit() else None
+    parsed = read_open(row)
+    if parsed is not None and parsed.aside is not None:
+        return None if first == parsed.score else _first_finding(facts, guards, name, parsed.score, first)
     if held is None:
         detail = f"Producer {name} has an open transaction here, but no undecided record in the log."
         repair: Edit | Action = edit(guards, ("HDEL", k.open, pid), ("ZREM", k.firsts, pid))
         return Finding("open_transaction", place, k.open.decode(), name, detail, repair)
-    parsed = parse_open(row) if row is not None else None
-    if parsed is None or parsed[3] != held.first_offset:
+    if parsed is None or parsed.first_offset != held.first_offset:
         detail = f"The log has an open transaction of producer {name} since offset {held.first_offset}; `open` has "
         detail += "nothing." if row is None else f"{row.decode(errors='replace')!r}."
-        owner = parsed[1:3] if parsed is not None else None
-        if owner is None:
+        if parsed is None:
             repair = Action("find_open", (facts.place, int(pid), held, tuple(guards)))
         else:
-            repair = restore_open(guards, k.open, k.firsts, pid, open_text(held, *owner), held.first_offset)
+            repair = restore_open(guards, k.open, k.firsts, pid, open_text(held, *parsed.txn), held.first_offset)
         return Finding("open_transaction", place, k.open.decode(), name, detail, repair)
     if first != held.first_offset:
-        detail = f"Producer {name} has an open transaction since offset {held.first_offset}; `firsts` has {first}."
-        repair = edit(guards, ("ZADD", k.firsts, held.first_offset, pid))
-        return Finding("open_first", place, k.firsts.decode(), name, detail, repair)
+        return _first_finding(facts, guards, name, held.first_offset, first)
     return None
+
+
+def _first_finding(facts: PartitionFacts, guards: list[Guard], pid: str, right: int, first: int | None) -> Finding:
+    k = facts.place.keys
+    since = f"since offset {right}" if right >= 0 else f"in the sidecar buffer, with score {right}"
+    detail = f"Producer {pid} has an open transaction {since}; `firsts` has {first}."
+    repair = edit(guards, ("ZADD", k.firsts, right, pid))
+    return Finding("open_first", str(facts.place), k.firsts.decode(), pid, detail, repair)
 
 
 def restore_open(guards: list[Guard], open_: bytes, firsts: bytes, pid: bytes, row: str, first: int) -> Edit:
@@ -193,9 +200,10 @@ def _corrected(facts: PartitionFacts, number: int, row: LedgerRow, traced: Ledge
         if surplus < 0 or surplus > most or (surplus == 0 and most):
             right = right._replace(issued=stream.last_entry, deleted=stream.last_entry - stream.length)
     start = facts.number("start")
-    if traced.entries and row.max_offset != traced.last_offset:
+    is_shared = number < 0 and facts.has_buffered  # the trace has no ledgers of references to the sidecar buffer
+    if traced.entries and (row.max_offset < traced.last_offset if is_shared else row.max_offset != traced.last_offset):
         right = right._replace(max_offset=traced.last_offset)
-    elif not (traced.entries or trace.has_left_out_ledgers) and row.max_offset >= start and trace.end >= 0:
+    elif not (is_shared or traced.entries or trace.has_left_out_ledgers) and row.max_offset >= start and trace.end >= 0:
         right = right._replace(max_offset=start - 1)
     if number > 0:
         is_whole = traced.entries == row.issued and row.deleted == 0

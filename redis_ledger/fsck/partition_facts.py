@@ -30,7 +30,7 @@ class StreamFacts(NamedTuple):
 
 class PartitionFacts(NamedTuple):
     """open, firsts: None if there are too many to read at once; they are then compared page by page.
-    has_trimmed: the log start moved while the log was read."""
+    has_trimmed: the log start moved while the log was read.  has_buffered: the sidecar buffer is not empty."""
 
     place: Place
     state: Mapping[bytes, bytes]
@@ -40,6 +40,7 @@ class PartitionFacts(NamedTuple):
     open: Mapping[bytes, bytes] | None = None
     firsts: Mapping[bytes, int] | None = None
     has_trimmed: bool = False
+    has_buffered: bool = False
 
     def number(self, name: str, default: int = 0) -> int:
         try:

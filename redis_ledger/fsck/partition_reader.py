@@ -19,13 +19,14 @@ from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.held_check import HeldCheck, held_open
 from redis_ledger.fsck.key_table import TypedKey, check_key, partition_keys
 from redis_ledger.fsck.keyspace import typed
-from redis_ledger.fsck.log_trace import LogTrace, Marker, parse_open
+from redis_ledger.fsck.log_trace import LogTrace, Marker, read_open
 from redis_ledger.fsck.offload_check import check_manifest
 from redis_ledger.fsck.partition_check import check_open, check_partition
 from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
 from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
 from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs, scores
+from redis_ledger.fsck.sidecar_reader import SidecarReader
 from redis_ledger.fsck.snapshot import UnusableSnapshot
 from redis_ledger.fsck.snapshot_check import (
     SnapshotComparison,
@@ -66,6 +67,7 @@ class PartitionReader:
         self._entries = 0  # of the log, that this look has read
         self._k = place.keys
         self._held = HeldCheck(reading, place, coordinators)
+        self._sidecar = SidecarReader(reading, place, self._payloads)
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._found: list[Finding] = []  # entries of another form
         self._begun_at: bytes | None = None  # log start when the look began
@@ -98,6 +100,7 @@ class PartitionReader:
         self._found.clear()
         self._is_near_end = False
         trace, after = await self._begin(snapshot)
+        found += await self._sidecar.begin(is_whole=snapshot is None)
         if snapshot is not None:
             found += await self._check_aborted_before(snapshot, trace.first)
         facts: PartitionFacts | None = None
@@ -110,6 +113,7 @@ class PartitionReader:
         found += check_partition(facts)
         if facts.open is None or facts.firsts is None:
             found += await self._check_many_open(facts)
+        found += await self._sidecar.end(facts)
         found += await self._check_windows(facts, now_ms)
         found += await self._check_held()
         found += await self._check_offload()
@@ -195,11 +199,12 @@ class PartitionReader:
         numbers = sorted(active)
         reads: list[tuple[Any, ...]] = [
             ("XRANGE", k.log, after, "+", "COUNT", TAIL_PAGE), ("HGETALL", k.state), ("HGETALL", k.ledgers),
+            ("ZCARD", k.sidecar),
             *(("XINFO STREAM", k.data(number)) for number in numbers),
         ]  # fmt: skip
         if is_small:
             reads += [("HGETALL", k.open), ("ZRANGE", k.firsts, 0, -1, "WITHSCORES")]
-        log, state, ledgers, *rest = await self._reading.atomic(reads)
+        log, state, ledgers, buffered, *rest = await self._reading.atomic(reads)
         rows, fields = log or [], pairs(state)
         entries = self._read(rows)
         if len(rows) == TAIL_PAGE:
@@ -211,7 +216,7 @@ class PartitionReader:
         facts = PartitionFacts(
             self._place, fields, trace, rows_of, streams,
             pairs(opened[0]) if is_small else None, scores(opened[1]) if is_small else None,
-            has_trimmed=fields.get(b"start") != self._begun_at,
+            has_trimmed=fields.get(b"start") != self._begun_at, has_buffered=(buffered or 0) > 1,
         )  # fmt: skip
         return entries, b"", facts
 
@@ -257,17 +262,17 @@ class PartitionReader:
             return []
         k, found = self._k, list[Finding]()
         low, high = entries[0].base_offset, entries[-1].last_offset
-        payload = asyncio.gather(*(self._payload(each) for each in portions(entries)))
         members = await self._reading.command(k.state, "ZRANGEBYSCORE", k.aborted, low, high, "WITHSCORES")
         start, cold = await self._reading.command(k.state, "HMGET", k.state, "start", "cold") or (None, None)
         kept_from = max(_number(start), _number(cold))
         known = [member for member in parse_aborted(members or []) if member.last_offset >= _number(start)]
         found += check_aborted(self._place, [m for m in markers if m.offset >= _number(start)], known, trace.first)
         found += check_markers(self._place, markers, await self._decided(markers))
-        read = {at: data for part in await payload for at, data in part.items()}
-        reclaimed = await self._reclaimed([e for e in entries if e.has_payload and (e.ledger, e.entry) not in read])
-        found += check_payload(self._place, [each for each in entries if each not in reclaimed], read, kept_from)
-        return found
+        whole, wrong = await self._sidecar.page(entries, kept_from)
+        read = await self._payloads(whole)
+        reclaimed = await self._reclaimed([e for e in whole if e.has_payload and (e.ledger, e.entry) not in read])
+        found += check_payload(self._place, [each for each in whole if each not in reclaimed], read, kept_from)
+        return found + wrong
 
     async def _reclaimed(self, missing: Sequence[LogEntry]) -> Collection[LogEntry]:
         """Those of aborted transactions: their payload was given back, and no reader needs it.
@@ -283,6 +288,10 @@ class PartitionReader:
             count += ABORTS_PAGE
             low = aborted[-1].last_offset if aborted else low
         return {each for each in old if is_aborted(each, aborted)}
+
+    async def _payloads(self, entries: Sequence[LogEntry]) -> dict[tuple[int, int], bytes]:
+        parts = await asyncio.gather(*(self._payload(each) for each in portions(entries)))
+        return {at: data for part in parts for at, data in part.items()}
 
     async def _payload(self, entries: Sequence[LogEntry]) -> dict[tuple[int, int], bytes]:
         found: dict[tuple[int, int], bytes] = {}
@@ -331,7 +340,7 @@ class PartitionReader:
         """Open transactions and watermarks against the coordinators."""
         held, found = self._held, list[Finding]()
         async for page in self._reading.rows(self._k.state, self._k.open):
-            rows = {pid: (row, parsed) for pid, row in page if (parsed := parse_open(row)) is not None}
+            rows = {pid: (row, parsed) for pid, row in page if (parsed := read_open(row)) is not None}
             found += await held.check(held_open(self._place, rows))
         return found + await held.check_watermarks()
 

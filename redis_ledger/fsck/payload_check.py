@@ -31,7 +31,7 @@ def check_payload(
     for entry in entries:
         if entry.is_marker or entry.last_offset < kept_from:
             continue
-        why = _why_unreadable(entry, payload.get((entry.ledger, entry.entry)))
+        why = why_unreadable(entry, payload.get((entry.ledger, entry.entry)))
         if why is None:
             continue
         before = damages[-1] if damages else None
@@ -46,7 +46,7 @@ def check_payload(
     return [_finding(place, damage) for damage in damages]
 
 
-def _why_unreadable(entry: LogEntry, payload: bytes | None) -> str | None:
+def why_unreadable(entry: LogEntry, payload: bytes | None) -> str | None:
     if payload is None:
         return "is missing"
     is_partial = isinstance(entry, PartialEntry)

@@ -24,6 +24,7 @@ from redis_ledger.fsck.log_trace import OpenTransaction, open_text
 from redis_ledger.fsck.partition_check import restore_open
 from redis_ledger.fsck.partition_facts import LedgerRow, Place
 from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.sidecar_repair import SidecarRepair
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.txn.coordinator import Decision, Participant, Producer
@@ -49,6 +50,7 @@ class Repairs:
             "empty_closing": self._empty_closing,
             "rebuild_parts": self._rebuild_parts,
             "delay_row": self._delay_row,
+            "own_aside": self._own_aside,
         }
 
     async def apply(self, repair: Edit | Action | None) -> bool:
@@ -78,6 +80,9 @@ class Repairs:
         opened, pid_name = place.keys.open, str(pid).encode()
         write = restore_open(list(guards), opened, place.keys.firsts, pid_name, row_text, held.first_offset)
         return await self._reading.write(write)
+
+    async def _own_aside(self, place: Place, name: bytes) -> bool:
+        return await SidecarRepair(self._reading, self._clock).own(place, name)
 
     async def _end(self, place: Place, held: Held, is_commit: bool) -> bool:
         """Carries the outcome to the partition; a repeated end changes nothing."""

@@ -31,6 +31,15 @@ class OpenRow(NamedTuple):
     aside: Aside | None = None
 
     @property
+    def text(self) -> str:
+        """The row."""
+        text = f"{self.epoch} {self.txn.coordinator} {self.txn.serial} {self.first_offset}"
+        if self.aside is None:
+            return text
+        spread = ",".join(f"{ledger}:{count}" for ledger, count in self.aside.entries.items())
+        return " ".join(map(str, (text, "s", *self.aside[:4], spread)))
+
+    @property
     def score(self) -> int:
         """Of its producer in `firsts`."""
         return self.first_offset if self.aside is None else -2 - self.first_offset
