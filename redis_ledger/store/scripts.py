@@ -37,7 +37,7 @@ NAMES_ABSENT = frozenset(
         "cursor/offset_delete",
         "cursor/offset_fetch", "cursor/seek", "cursor/stats", "delay/clear", "delay/drop_snapshot", "delay/rotate",
         "delay/seal", "delay/write", "fsck/read", "fsck/write", "ledger/alter", "ledger/catalog", "ledger/create",
-        "ledger/cut", "ledger/delete", "ledger/drop", "ledger/reclaim", "ledger/roll",
+        "ledger/cut", "ledger/delete", "ledger/drop", "ledger/reclaim", "ledger/release_sidecar", "ledger/roll",
         "ledger/snapshot", "ledger/trim", "txn/open",
     }
 )  # fmt: skip

@@ -14,9 +14,11 @@ from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.cursor import registration
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
 from redis_ledger.txn.coordinator import Participant
+from tests.support.broker import begun as begun_transaction
 from tests.support.broker import eventually, one, receive_values, records, values_of
 from tests.support.buffer_snapshots import load, take
 from tests.support.redis_servers import ClusterServers, Server
@@ -234,6 +236,66 @@ async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_
     assert await count(broker, "more") == 4
     assert len(await receive_values(broker, "t", "s", "c1")) == 8
     assert [each.offset for each in await broker.offsets.fetch("g", [("t", 0)])] == [-1]
+
+
+async def older(broker: Broker) -> Partition:
+    """Partition t:0, which has never had a sidecar buffer."""
+    partition = await broker.catalog.partition("t", 0)
+    assert await broker.store.command("DEL", partition.keys.sidecar, key=partition.keys.state) == 1
+    return partition
+
+
+@pytest.mark.parametrize("buffer", BUFFERS)
+async def test_a_partition_of_an_older_release_takes_ends_and_trims_transactions(broker, buffer):
+    """SC-01, SC-14: it was made without the key of the sidecar buffer."""
+    await older(broker)
+    await broker.topics.grow("t", None, {TXN_BUFFER: BUFFERS[buffer]})
+    for _ in range(2):
+        await broker.transactions.abort(await begun_transaction(broker, "a", "b"))
+        await broker.transactions.commit(await begun_transaction(broker, "c", "d"))
+    assert await values_of(broker, "t") == ["first", "c", "d", "c", "d"]
+    assert await broker.topics.delete_records("t", 0, None) > 4
+    await broker.aborted_payload.look_at_all()
+    await broker.transactions.commit(await begun_transaction(broker, "e", "f"))
+    assert await values_of(broker, "t") == ["e", "f"]
+
+
+async def test_a_look_of_the_maintenance_makes_the_key_that_ends_name_during_a_move(broker, cluster, prefix):
+    """SC-02: a partition of an older release."""
+    partition = await older(broker)
+    await broker.aborted_payload.look_at_all()
+    k = partition.keys
+    assert await broker.store.command("ZRANGE", k.sidecar, 0, -1, key=k.state) == [b""]
+    with begun(cluster, prefix):
+        await asyncio.wait_for(commit(broker), WITHIN_S)
+        await asyncio.wait_for(abort(broker), WITHIN_S)
+    assert await count(broker, "committed") == 1
+
+
+async def test_transactions_in_the_sidecar_buffer_go_on_while_keys_move_one_by_one(broker, cluster, prefix):
+    """SC-05"""
+    await broker.topics.grow("t", None, {TXN_BUFFER: BUFFERS["sidecar"]})
+    with begun(cluster, prefix) as move:
+        await asyncio.wait_for(commit(broker), WITHIN_S)
+
+        async def work() -> None:
+            for number in range(4):
+                txn = await begun_transaction(broker, f"{number}a", f"{number}b")
+                await broker.transactions.commit(txn)
+                await broker.transactions.abort(await begun_transaction(broker, "x", "y"))
+                await broker.aborted_payload.look_at_all()
+
+        async def go() -> None:
+            while await asyncio.to_thread(move.step, 1):
+                await asyncio.sleep(0.01)  # so that there is work between two keys
+            await asyncio.to_thread(move.finish)
+
+        await asyncio.wait_for(asyncio.gather(go(), work()), 30)
+    await broker.aborted_payload.look_at_all()
+    pairs = [f"{number}{letter}" for number in range(4) for letter in "ab"]
+    assert await values_of(broker, "t") == ["first", "committed", *pairs]
+    k = (await broker.catalog.partition("t", 0)).keys
+    assert await broker.store.command("ZCARD", k.sidecar, key=k.state) == 1 + len(pairs)
 
 
 async def test_a_partition_of_an_older_release_schedules_its_first_record(broker):
