@@ -81,6 +81,8 @@ class Config:
     # subscriptions
     ack_timeout_ms: int = 30_000  # a delivered message that is not acknowledged within this time is redelivered
     consumer_session_ms: int = 30_000  # an exclusive consumer loses the subscription after this time without a request
+    max_unacked_per_consumer: int = 0  # unacknowledged messages of a consumer on a partition; 0: no limit
+    max_unacked_per_subscription: int = 0  # unacknowledged messages of a subscription on a partition; 0: no limit
     # Kafka clients
     kafka_connections_max: int = 10_000  # maximum open connections; further ones are closed
     kafka_request_bytes_max: int = 104_857_600  # maximum size of a request (Kafka: socket.request.max.bytes)

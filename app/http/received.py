@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -16,8 +16,10 @@ from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.decoding.budget import Pace
 
 
-async def received(request: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
-    """form: the form of values, as in `value_to_body`."""
+async def received(
+    request: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], reasons: Collection[str], form: str
+) -> Any:
+    """reasons: why there are no more messages.  form: the form of values, as in `value_to_body`."""
     pace, found, total = Pace(), list[Any](), 0
     for message in messages:
         size = record_bytes(message.key, message.value, message.headers)
@@ -28,7 +30,10 @@ async def received(request: HttpRequest, messages: Sequence[Message], skipped: S
             found.append(_message(message, form))
         if pace.is_over:
             await pace.rest()
-    answer = bodies.Received(messages=found, skipped=[skipped_to_body(each) for each in skipped] or UNSET)
+    reason: Any = min(reasons, default=UNSET)
+    answer = bodies.Received(
+        messages=found, skipped=[skipped_to_body(each) for each in skipped] or UNSET, reason=reason
+    )
     if total <= LARGE_BYTES:
         return answer
     request.decoded_lease().hold(total)

@@ -56,6 +56,8 @@ ALIASES = {
         Alias("delayedDeliverySharedIndexEnabled", only="true", note=_SHARED),
         Alias("enbaleShareDelayedMessageIndex", only="true", note=_SHARED),
         Alias("delayedDeliveryFixedDelayDetectionLookahead", note=_LOOKAHEAD),
+        Alias("maxUnackedMessagesPerConsumer", "max_unacked_per_consumer"),
+        Alias("maxUnackedMessagesPerSubscription", "max_unacked_per_subscription"),
         Alias("transactionLogBatchedWriteEnabled", "transaction_log_batched_write_enabled"),
         Alias("transactionLogBatchedWriteMaxRecords", "transaction_log_batched_write_max_records"),
         Alias("transactionLogBatchedWriteMaxSize", "transaction_log_batched_write_max_size"),

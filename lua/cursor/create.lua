@@ -43,7 +43,7 @@ if held[1] and not KEYS[9] then return { STALE } end
 -- session: read by brokers of earlier releases only.
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])
 redis.call("HSET", KEYS[3], "kind", ARGV[3], "created", ARGV[5], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0,
-  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "session", 0, "incarnation", ARGV[6])
+  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "session", 0, "tracked", 0, "incarnation", ARGV[6])
 if registers then redis.call("HSET", KEYS[3], "start", ARGV[4], "partitions", ARGV[7]) end
 for _, key in ipairs({ KEYS[4], KEYS[5], KEYS[8] }) do redis.call("HSET", key, "", "") end
 for _, key in ipairs({ KEYS[6], KEYS[7] }) do redis.call("ZADD", key, -1, "") end

@@ -49,6 +49,7 @@ for _, lease in ipairs(touched) do
     local ack = owners[n]
     if cursors.is_others(lease, ack.consumer) then return { STALE } end
     ack.parts[#ack.parts + 1] = cursors.range_text(lease.holes[i], lease.holes[i + 1], lease.count)
+    cursors.hold_for(c, ack, { { consumer = lease.consumer, holes = { lease.holes[i], lease.holes[i + 1] } } })
   end
 end
 
@@ -56,7 +57,7 @@ cursors.cut(c, touched)
 c.held = c.held + size
 local rows = {}
 for i, ack in ipairs(acks) do
-  rows[#rows + 1], rows[#rows + 2] = txns[i], "I " .. table.concat(ack.parts, ",")
+  rows[#rows + 1], rows[#rows + 2] = txns[i], "I" .. cursors.holders_text(ack.by) .. " " .. table.concat(ack.parts, ",")
 end
 cursors.call_chunked("HSET", c.pending, rows)
 cursors.save(c)

@@ -15,16 +15,18 @@ every lease that its owner has not received or not acknowledged, then new record
 
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
-            6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms (ordered)
+            6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms
             8 epoch (ordered): of this consumer's ownership, from cursor/claim; "" without one
             9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered), or
             that the repeated request leased
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
             11 request  name of the request, no spaces, or ""
             12 again    1: the response to this request was lost; its leases are delivered again with the same count
-RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now; next_due: when
-            the next lease expires, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger,
-            entry, base, records, bytes, producer, flags, append time, the last eight from the log entry
+            13, 14      unacknowledged offsets that the consumer and the subscription may have; 0: any number
+RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now, 2 or 3: the
+            limit of the consumer or the subscription allows no more; next_due: when the next lease expires, in ms, or
+            -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base, records, bytes,
+            producer, flags, append time, the last eight from the log entry
             | {NOT_OWNER} an ordered subscription, and the epoch is missing or of an earlier owner: call cursor/claim
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 are read for a repeated request) of l, and e log
@@ -119,6 +121,30 @@ local due = {}
 for _, each in pairs(again) do due[#due + 1] = each end
 table.sort(due, function(a, b) return a[1].first < b[1].first end)
 
+-- Limits of unacknowledged offsets.  A redelivery to the consumer that has the lease needs none, one from another consumer
+-- does not change the number of the subscription.
+local limit, limits, permits = nil, { tonumber(ARGV[13]) or 0, tonumber(ARGV[14]) or 0 }, { math.huge, math.huge }
+if limits[1] > 0 then
+  local member = consumers.parse(consumer, redis.call("HGET", c.cursor, "@" .. consumer) or "")
+  permits[1] = math.max(limits[1] - member.unacked - (c.deltas[consumer] or 0), 0)
+end
+if limits[2] > 0 then permits[2] = math.max(limits[2] - (c.leased - c.returned + c.held), 0) end
+
+-- Returns how many offsets may be delivered of a lease (nil: new ones), and which limit that is.
+local function allowed(lease)
+  if lease and lease.consumer == consumer then return math.huge, nil end
+  if lease and not cursors.is_unassigned(lease.consumer) then return permits[1], 2 end
+  if permits[2] < permits[1] then return permits[2], 3 end
+  return permits[1], 2
+end
+
+local function use(lease, size)
+  if lease and lease.consumer == consumer then return end
+  permits[1] = permits[1] - size
+  if not lease or cursors.is_unassigned(lease.consumer) then permits[2] = permits[2] - size end
+end
+
+local delivered_before = c.delivered
 local reply, more, changed = { OK, 0, 0, 0, 0, 0 }, 0, ordered
 local grants, passed = {}, {}
 
@@ -139,7 +165,7 @@ local function deliver(fields, first, last, count)
 end
 
 -- Returns a visitor for each_stretch that delivers as much as fits.
-local function take(count)
+local function take(count, lease)
   return function(first, last, fields)
     if not fields then
       passed[#passed + 1], passed[#passed + 2] = first, last
@@ -149,10 +175,16 @@ local function take(count)
       more = 1
       return first
     end
-    local upto = math.min(last, first + left - 1)
+    local most, which = allowed(lease)
+    if most <= 0 then
+      limit = which
+      return first
+    end
+    local upto = math.min(last, first + math.min(left, most) - 1)
     deliver(fields, first, upto, count)
+    use(lease, upto - first + 1)
     if upto < last then
-      more = 1
+      if most < left + upto - first + 1 then limit = which else more = 1 end
       return upto + 1
     end
   end
@@ -167,15 +199,24 @@ for _, each in ipairs(due) do
   end
   local lease, from = each[1], each[2]
   local count = each[3] and lease.count or lease.count + 1
-  local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, take(count), clear_to)
-  if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
-  look = look - math.max(seen, 1)
-  if reached <= lease.last then more, look = 1, 0 end
-  cursors.drop(c, lease)
-  cursors.keep(c, lease, lease.first, from - 1)
-  cursors.keep(c, lease, reached, lease.last)
+  local most, which = allowed(lease)
+  if most <= 0 then
+    limit = which
+    if ordered then break end -- otherwise, others may be this consumer's own
+  else
+    local visit = take(count, lease)
+    local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, visit, clear_to)
+    if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
+    look = look - math.max(seen, 1)
+    if reached <= lease.last and not limit then more, look = 1, 0 end
+    cursors.drop(c, lease)
+    cursors.keep(c, lease, lease.first, from - 1)
+    cursors.keep(c, lease, reached, lease.last)
+  end
 end
+if limit and ordered then left = 0 end
 if ordered and truncated then left = 0 end -- in order: no new records before all of those
+local redelivered = c.redelivered
 for _, grant in ipairs(grants) do
   if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
 end
@@ -187,6 +228,13 @@ if c.read < stable then
   c.read = reached
 end
 changed = changed or #grants > 0 or #passed > 0
+if limit then more = limit end
+if ordered or #grants > 0 then
+  c.receiver = {
+    name = consumer, now = now, ends = now + tonumber(ARGV[7]), delivered = c.delivered - delivered_before,
+    redelivered = c.redelivered - redelivered,
+  }
+end
 
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], now + wait_ms(wait, grant[3]), request) end

@@ -36,7 +36,7 @@ if kind == "kafka" then
   redis.call("HSET", KEYS[7], "", "")
   return { OK, at }
 end
-redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0, "taken", at)
+redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0, "taken", at, "tracked", -1)
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 for _, key in ipairs({ KEYS[3], KEYS[4], KEYS[7] }) do redis.call("HSET", key, "", "") end
 for _, key in ipairs({ KEYS[5], KEYS[6] }) do redis.call("ZADD", key, -1, "") end

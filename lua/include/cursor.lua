@@ -11,11 +11,16 @@
 --     acks     offsets acknowledged beyond the mark: include/acks
 --     consumer, epoch, taken   of an exclusive or failover subscription: the last consumer that received here, the epoch
 --              of its ownership (cursor/claim), and the value of `read` when it received for the first time
+--     @<name>  a consumer, with the number of offsets that it has leased or acknowledged in an open transaction
+--     tracked  leased - returned + 2 held when these numbers were written last: if they differ now, an earlier release has
+--              written in between, and cursors.recount counts the offsets of consumers anew
 --     pending  offsets that transactions hold: include/pending_acks
 -- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = {}
-local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned" }
+local NUMBERS = {
+  "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned", "tracked",
+}
 
 -- Whether one consumer is active at a time and receives in order.
 function cursors.is_ordered(kind) return kind == "exclusive" or kind == "failover" end
@@ -30,19 +35,22 @@ end
 -- Reads a cursor of any kind; nil if it is absent.  A cursor of kind kafka has only its keys: include/group_offset.
 function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer_until", "epoch", "taken", "returned")
+    "consumer_until", "epoch", "taken", "returned", "tracked")
   if not v[1] then return nil end
   local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
   local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
-  local taken, returned = tonumber(v[11]), tonumber(v[12])
-  return {
+  local taken, returned, tracked = tonumber(v[11]), tonumber(v[12]), tonumber(v[13])
+  local c = {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
     kind = v[1], consumer = v[2], mark = mark, read = read, leased = leased, held = held, delivered = delivered,
     redelivered = redelivered, consumer_until = consumer_until, epoch = epoch or 0, taken = taken or 0,
     returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
     consumer_was = v[2], -- as stored: NUMBERS, in that order
-    stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned },
+    stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
+    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {},
   }
+  if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
+  return c
 end
 
 -- Reads a cursor of a subscription; returns nil and the reply of the script if there is none.
@@ -217,13 +225,21 @@ function cursors.put(c, first, last, consumer, count, deadline, request)
   if request and request ~= "" then text = text .. " " .. request end
   c.writes[first] = { text, cursors.whole(deadline) }
   c.leased = c.leased + last - first + 1
-  if cursors.is_unassigned(consumer) then c.returned = c.returned + last - first + 1 end
+  if cursors.is_unassigned(consumer) then
+    c.returned = c.returned + last - first + 1
+  else
+    cursors.count(c, consumer, last - first + 1)
+  end
 end
 
 function cursors.drop(c, lease)
   c.writes[lease.first] = false
   c.leased = c.leased - (lease.last - lease.first + 1)
-  if cursors.is_unassigned(lease.consumer) then c.returned = math.max(c.returned - (lease.last - lease.first + 1), 0) end
+  if cursors.is_unassigned(lease.consumer) then
+    c.returned = math.max(c.returned - (lease.last - lease.first + 1), 0)
+  else
+    cursors.count(c, lease.consumer, lease.first - lease.last - 1)
+  end
 end
 
 -- Leases a part of a lease with the consumer, count and deadline of the whole.
@@ -290,8 +306,11 @@ function cursors.save(c)
   cursors.call_chunked("ZADD", c.due, due)
 
   cursors.save_acks(c)
-  local row = {}
-  if c.consumer ~= c.consumer_was then row[1], row[2], c.consumer_was = "consumer", c.consumer, c.consumer end
+  c.tracked = c.leased - c.returned + 2 * c.held
+  local row = cursors.changed_consumers(c)
+  if c.consumer ~= c.consumer_was then
+    row[#row + 1], row[#row + 2], c.consumer_was = "consumer", c.consumer, c.consumer
+  end
   for i, name in ipairs(NUMBERS) do
     local number = c[name]
     if number ~= c.stored[i] then row[#row + 1], row[#row + 2], c.stored[i] = name, cursors.whole(number), number end
@@ -302,4 +321,6 @@ end
 
 --- @include "include/ack_chunk"
 --- @include "include/acks"
+--- @include "include/consumers"
+--- @include "include/unacked"
 --- @include "include/pending_acks"

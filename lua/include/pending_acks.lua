@@ -3,6 +3,7 @@
 --     pending  "coordinator-serial"    → "I ranges" or "C upto - ranges", C after a cumulative acknowledgement
 --              "coordinator-serial"    → "I +a0,a3 ranges" or "C upto +a0,a3 ranges": there are fields for a0 and a3
 --              "coordinator-serial/a3" → "R ranges", of offsets 192 to 255
+--              "coordinator-serial"    → "I @c1:25,c2:3 ranges", by consumer: what they had leased before; before regions
 -- Regions a, b, c ... have 64, 64², 64³ ... offsets; a range is in the smallest kind that is not shorter, cut at its end.
 -- A range is first-last-count; ranges are disjoint and unordered.  Ranges below the mark are ignored: retention has removed
 -- their records.  Earlier releases wrote another character for the dash, and have neither regions nor the plus sign: if one
@@ -31,12 +32,13 @@ function cursors.holding(c, txn)
   local held = { body = body, head = string.match(head, "^C %d+") or "I", regions = {} }
   for n in string.gmatch(string.match(head, "%+(%S+)$") or "", "%w+") do held.regions[#held.regions + 1] = n end
   held.upto = tonumber(string.match(held.head, "%d+"))
+  held.by = cursors.holders(head)
   return held
 end
 
 local function holding_save(c, txn, held)
   local regions = #held.regions > 0 and " +" .. table.concat(held.regions, ",") or string.sub(held.head, 1, 1) == "C" and " -" or ""
-  redis.call("HSET", c.pending, txn, held.head .. regions .. " " .. held.body)
+  redis.call("HSET", c.pending, txn, held.head .. cursors.holders_text(held.by) .. regions .. " " .. held.body)
 end
 
 -- Returns {first, last, ...} of what a transaction holds, ascending; of its regions only those that overlap `ranges` (nil: all).
@@ -106,6 +108,7 @@ function cursors.hold(c, txn, held, touched)
   if open then put(open[1], open[2], open[3]) end
 
   held.body = table.concat(parts, ",")
+  cursors.hold_for(c, held, touched)
   local known = {}
   for _, n in ipairs(held.regions) do known[n] = true end
   for _, n in ipairs(added) do
@@ -137,6 +140,7 @@ function cursors.release(c, txn, held, room)
   end
   if #held.regions == 0 then held.body = take(held.body) end
   local is_left = #held.regions > 0 or held.body ~= ""
+  cursors.release_for(c, held, taken, is_left)
   if is_left then holding_save(c, txn, held) else redis.call("HDEL", c.pending, txn) end
   return taken, is_left
 end

@@ -60,6 +60,7 @@ class SkippedBody(msgspec.Struct):
 class MessagesBody(msgspec.Struct):
     messages: list[RecordBody]
     skipped: list[SkippedBody] = []
+    reason: str | None = None
 
 
 class ResultBody(msgspec.Struct):

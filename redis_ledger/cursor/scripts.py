@@ -22,8 +22,10 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
 Kind = Literal["exclusive", "failover", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
+Limit = Literal["max_unacked_per_consumer", "max_unacked_per_subscription"]
 Where = int | Literal["earliest", "latest"]
 
+_LIMITS: dict[int, Limit] = {2: "max_unacked_per_consumer", 3: "max_unacked_per_subscription"}
 BACKLOG_ENTRIES = 500  # log entries that stats reads
 
 _RECEIVE = Script.load("cursor/receive")
@@ -66,7 +68,8 @@ class Delivery(NamedTuple):
 
 
 class Received(NamedTuple):
-    """more: another call returns more now.  next_due_ms: the next end of a lease or due time; -1 none."""
+    """more: another call returns more now.  reason: the limit that allows no more.  next_due_ms: the next end of a lease
+    or due time; -1 none."""
 
     deliveries: list[Delivery]
     mark: int
@@ -74,6 +77,7 @@ class Received(NamedTuple):
     stable: int
     more: bool
     next_due_ms: int
+    reason: Limit | None = None
 
 
 class CursorState(NamedTuple):
@@ -140,6 +144,7 @@ async def receive(
     records_max: int,
     after: int | None = None,
     unseen: bool = False,
+    unacked_max: tuple[int, int] = (0, 0),
 ) -> Received:
     """Leases due records first, then new ones.  request.bytes_max is soft: a batch that exceeds it is delivered.
 
@@ -147,7 +152,9 @@ async def receive(
              that it has not acknowledged.
     unseen   leases beyond `after` never reached the consumer: their delivery count stays.
 
-    Raises NotOwner on an exclusive subscription.
+    unacked_max   unacknowledged messages that the consumer and the subscription may have here; 0: any number
+
+    Raises NotOwner on an exclusive or failover subscription.
     """
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     args = (
@@ -156,10 +163,10 @@ async def receive(
         "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen), request.name,
     )  # fmt: skip
     try:
-        reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat)), retry=False)
+        reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat), *unacked_max), retry=False)
     except OutcomeUnknown:
         # Deliver the leases of the lost reply now; otherwise they would come late and out of order.
-        reply = await store.call(_RECEIVE, places, (*args, 1))
+        reply = await store.call(_RECEIVE, places, (*args, 1, *unacked_max))
     if reply[0] == Status.NOT_OWNER:
         raise NotOwner
     checked(reply, name)
@@ -170,7 +177,7 @@ async def receive(
         )
         for i in range(6, len(reply), 11)
     ]  # fmt: skip
-    return Received(deliveries, reply[1], reply[2], reply[3], reply[4] == 1, reply[5])
+    return Received(deliveries, reply[1], reply[2], reply[3], reply[4] == 1, reply[5], _LIMITS.get(reply[4]))
 
 
 async def ack(

@@ -42,11 +42,13 @@ SETTINGS = {  # name: minimum, maximum
     "delayed_delivery_max_delay_ms": (0, INT64_MAX),
     "delayed_delivery_tick_time_ms": (0, 60_000),
     "min_insync_replicas": (1, INT32_MAX),
+    "max_unacked_per_consumer": (0, INT32_MAX),
+    "max_unacked_per_subscription": (0, INT32_MAX),
     COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
     TXN_BUFFER: (0, 1),
 }
 # Settings that a topic has only if it was given them.
-UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas"}
+UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas", "max_unacked_per_consumer", "max_unacked_per_subscription"}
 
 
 def check(settings: Mapping[str, int]) -> None:

@@ -37,6 +37,12 @@ throttled_requests = counter(
     labels=("door",),
     unit="requests",
 )
+receives_limited = counter(
+    "redis_ledger_receives_limited",
+    "Attempts to lease messages that a limit of unacknowledged messages has stopped, by limit.",
+    labels=("limit",),
+    unit="attempts",
+)
 throttled_seconds = counter(
     "redis_ledger_throttled_seconds",
     "Sum of the throttle times.",

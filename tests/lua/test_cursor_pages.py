@@ -192,7 +192,7 @@ def test_no_value_grows_with_what_a_transaction_holds(log):
 def test_few_ranges_are_stored_as_ever(log):
     sub = received(log)
     sub.hold(TXN, [1, 5, 6])
-    assert sub.log.client.hgetall(sub.keys.pending) == {b"": b"", b"0-7": b"I 1-1-0,5-6-0"}
+    assert sub.log.client.hgetall(sub.keys.pending) == {b"": b"", b"0-7": b"I @c1:3 1-1-0,5-6-0"}
 
 
 def test_holding_the_same_again_changes_nothing(log):
@@ -274,6 +274,7 @@ def test_pending_acks_of_an_earlier_release_end_in_pages(log):
     client, pending = log.client, sub.keys.pending
     client.delete(pending)
     client.hset(pending, mapping={"": "", TXN: "I " + ",".join(f"{at}-{at}-0" for at in chosen)})
+    client.hdel(sub.keys.cursor, "tracked")
     assert set(sub.content().pending) == set(chosen)
     more = next(at for at in range(0, COUNT, 2) if at not in chosen)
     assert sub.hold(TXN, [more])[:2] == [Status.OK, 1]

@@ -67,8 +67,11 @@ def _settling(body: str) -> Script:
     """A script around include/end_pending_acks, which otherwise runs inside txn/end only."""
     parts = [
         (folder() / "include" / f"{name}.lua").read_text()
-        for name in ("status", "cursor", "ack_chunk", "acks", "pending_acks", "group_offset", "end_pending_acks")
-    ]
+        for name in (
+            "status", "cursor", "ack_chunk", "acks", "consumers", "unacked", "pending_acks", "group_offset",
+            "end_pending_acks",
+        )
+    ]  # fmt: skip
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
     return Script("tests/settle", source)
 
@@ -143,6 +146,7 @@ class Subscription:
         request: str = "",
         again: int = 0,
         topic_id: str = TOPIC_ID,
+        limits: tuple[int, int] = (0, 0),
     ) -> list[Any]:
         """epoch None: that of the consumer's ownership, which it takes first if the subscription is exclusive."""
         p = self.log.keys
@@ -154,7 +158,7 @@ class Subscription:
                     return owned
         args = (
             topic_id, consumer, self.now, most, most_bytes, ACK_TIMEOUT, SESSION, epoch, after, int(unseen), request,
-            again,
+            again, *limits,
         )  # fmt: skip
         return self.run("cursor/receive", (p.state, p.log, p.aborted, *self.keys.all()), *args)
 
@@ -273,4 +277,15 @@ class Subscription:
         assert int(fields["returned"]) == sum(consumer in ("", "%") for consumer, _, _ in leases.values())
         for key in keys.all():
             assert client.exists(key) == 1, f"{key!r} has vanished"
+        unacked: dict[str, int] = {}
+        for consumer, _, _ in leases.values():
+            unacked[consumer] = unacked.get(consumer, 0) + 1
+        for txn, text in client.hgetall(keys.pending).items():
+            for each in re.findall(r" @(\S+)", text.decode()) if b"/" not in txn else ():
+                for part in each.split(","):
+                    consumer, _, count = part.partition(":")
+                    unacked[consumer] = unacked.get(consumer, 0) + int(count)
+        shown = {k[1:]: int((v.split() + ["0"] * 3)[2]) for k, v in fields.items() if k.startswith("@")}
+        if "tracked" in fields and fields["tracked"] != "-1":
+            assert shown == {consumer: unacked.get(consumer, 0) for consumer in shown}
         return CursorContent(mark, read, bits, leases, pending, fields)

@@ -152,6 +152,9 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     Messages of a batch that is too large to decode are not delivered but listed in `skipped`. They are leased like
     other messages: acknowledge them by id, or they are skipped again until a dead-letter rule moves them.
 
+    Limits of unacknowledged messages, of a consumer and of a subscription on each partition, are settings of the topic.
+    A request that a limit has stopped says so in `reason`.
+
     A value is in `value`, `text` or `base64` depending on its content, unless `as` is given.
     """
     limit(request, body.max_records, "$.max_records")
@@ -159,18 +162,19 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
         raise InvalidRequest("$.repeat: give the request_id of the request whose response was lost.")
     wait_ms = min(body.wait_ms, request.config.wait_ms_max)
     skipped: list[Skipped] = []
+    reasons = set[str]()
     await request.broker.client_memory.admit()
     work = request.broker.subscriptions.receive(
         topic, known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
-        skipped=skipped, budget=partial(request.budget, DECODED_BYTES_MAX),
+        skipped=skipped, reasons=reasons, budget=partial(request.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
     messages: Sequence[Message] = await (request.run_while_connected(work) if wait_ms else work)
     request.read_lease().hold(request.decoded_held_bytes)
     if tracing.tracer is not None:
         record_traces.delivered(topic, messages)
-    answer: bodies.Received = await received(request, messages, skipped, body.as_)
+    answer: bodies.Received = await received(request, messages, skipped, reasons, body.as_)
     return answer
 
 

@@ -95,6 +95,24 @@ class Settings(Request):
         | None
     ) = UNSET
     txn_buffer: Literal["marker", "sidecar"] | UnsetType | None = UNSET
+    max_unacked_per_consumer: (
+        Annotated[
+            int,
+            Meta(ge=0, lt=1 << 31, description="Unacknowledged messages of a consumer on a partition; 0: no limit."),
+        ]
+        | UnsetType
+        | None
+    ) = UNSET
+    max_unacked_per_subscription: (
+        Annotated[
+            int,
+            Meta(
+                ge=0, lt=1 << 31, description="Unacknowledged messages of a subscription on a partition; 0: no limit."
+            ),
+        ]
+        | UnsetType
+        | None
+    ) = UNSET
     compression_type: (
         Annotated[
             Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"],

@@ -156,6 +156,16 @@ class Received(Reply):
         ]
         | UnsetType
     ) = UNSET
+    reason: (
+        Annotated[
+            Literal["stand_by", "max_unacked_per_consumer", "max_unacked_per_subscription"],
+            Meta(
+                description="Why there are no more messages: another consumer is active, or a limit of unacknowledged "
+                "messages is reached on a partition."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class Ack(Request):

@@ -32,6 +32,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.record_slices import RecordSlice, read_pieces
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import get
 
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
@@ -43,7 +44,8 @@ _log = get()
 class ReceiveCall(NamedTuple):
     """The part of a consumer's call that is the same on every partition.  has: the last offset of each partition that
     the consumer has received (exclusive subscriptions).  skipped: gets records that are too large to decode.
-    budget: creates the budget of an attempt, which ends with it, or with the call if there are messages."""
+    budget: creates the budget of an attempt, which ends with it, or with the call if there are messages.  reasons: why
+    there are no more messages, of the last attempt, such as a limit."""
 
     name: str
     request: ReceiveRequest
@@ -51,6 +53,7 @@ class ReceiveCall(NamedTuple):
     records_max: int
     skipped: list[Skipped]
     budget: Callable[[], Budget]
+    reasons: set[str]
 
 
 class _Attempt(NamedTuple):
@@ -108,7 +111,7 @@ class Leasing:
 
     async def _share_out(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """Leases on all partitions, first an equal share on each, then the rest, until the budget is spent."""
-        name, request, has, records_max, skipped, budget = receive
+        name, request, has, records_max, skipped, budget, reasons = receive
         messages: list[Message] = []
         attempt = _Attempt(budget(), [])
         answers: dict[int, Received] = {}
@@ -152,6 +155,10 @@ class Leasing:
         if not messages:
             attempt.budget.end()
         skipped += attempt.skipped
+        reasons.clear()
+        reasons.update(each.reason for each in answers.values() if each.reason is not None)
+        for reason in reasons:
+            metrics.receives_limited.labels(reason).inc()
         return Leased(messages, answers, bool(attempt.skipped))
 
     async def _lease(
@@ -164,6 +171,7 @@ class Leasing:
             lambda p: scripts.receive(
                 self._store, p.keys, p.topic_id, name, request,
                 now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
+                unacked_max=(p.config.max_unacked_per_consumer, p.config.max_unacked_per_subscription),
             ),
         )  # fmt: skip
         if not received.deliveries:

@@ -8,6 +8,9 @@ one attempt to lease for any number of polls, and a poll on empty partitions cos
 attempt that began after its last wake-up left nothing.  This state is valid until the next lease expires, and for at
 most KNOWN_S.
 
+A poll whose consumer has as many unacknowledged messages as it may have is passed over for PAUSE_S, and the partition
+is not empty for the others.
+
 Normally one poll at a time leases on a partition.  While a reply leaves more messages, the number of concurrent polls
 doubles, so a backlog is delivered to many at once.
 Source: Pulsar's dispatcher of a shared subscription (one per subscription and broker).
@@ -29,6 +32,7 @@ from redis_ledger.ledger.waiters import Waiters
 
 KNOWN_S = 30.0  # after this a partition is read again, even without a wake-up
 LINGER_S = 30.0  # the queue stays subscribed to wake-ups for this long after the last poll
+PAUSE_S = 0.1  # a poll that a limit has stopped tries again after this long
 AT_ONCE_MAX = 64  # polls that lease on one partition
 
 
@@ -65,9 +69,9 @@ class _WatchedPartition:
 
 
 class _Poll:
-    """number: its position in the queue.  is_over: it timed out while it was served."""
+    """number: its position in the queue.  is_over: it timed out while it was served.  pauses: a limit stopped it."""
 
-    __slots__ = ("answer", "is_over", "most", "number", "receiving", "service", "wanted")
+    __slots__ = ("answer", "is_over", "most", "number", "pauses", "receiving", "service", "wanted")
 
     def __init__(
         self,
@@ -79,7 +83,7 @@ class _Poll:
     ) -> None:
         self.number, self.wanted, self.most, self.receiving, self.answer = number, wanted, most, receiving, answer
         self.service: asyncio.Task[None] | None = None
-        self.is_over = False
+        self.is_over, self.pauses = False, False
 
 
 class LongPolls:
@@ -168,6 +172,8 @@ class _Queue:
     def _serve(self) -> None:
         """Gives the partitions that may have messages to the polls that came first."""
         for poll in list(self._waiting.values()) if self._maybe else ():
+            if poll.pauses:
+                continue
             free = [number for number, place in self._maybe.items() if place.asked < place.at_once]
             if not free:
                 return
@@ -198,6 +204,9 @@ class _Queue:
                 await poll.receiving.release(leased.messages)
             elif not leased.is_empty or poll.is_over or not self._joined:
                 poll.answer.set_result(leased.messages)
+            elif any(each.reason is not None for each in leased.answers.values()):
+                poll.pauses = True
+                self._loop.call_later(PAUSE_S, self._resume, poll)
         finally:
             poll.service = None
             self._served -= 1
@@ -208,6 +217,10 @@ class _Queue:
                 self._waiting = dict(sorted(self._waiting.items()))
             self._serve()
 
+    def _resume(self, poll: _Poll) -> None:
+        poll.pauses = False
+        self._serve()
+
     def _learn(self, place: _WatchedPartition, changes: int, received: Received | None) -> None:
         number = place.partition.number
         if received is None or self._places.get(number) is not place:  # not read; not watched any more
@@ -217,7 +230,9 @@ class _Queue:
             self._maybe.setdefault(number, place)
             return
         place.at_once = 1
-        if place.changes == changes:
+        if received.reason is not None:
+            self._maybe.setdefault(number, place)
+        elif place.changes == changes:
             self._maybe.pop(number, None)
         seconds = KNOWN_S
         if received.next_due_ms >= 0:

@@ -27,6 +27,7 @@ from redis_ledger.ids import MessageId
 from redis_ledger.ledger.partition import Partition
 
 BYTES_MAX = 8 << 20  # soft bound on the payload of one receive
+STAND_BY = "stand_by"  # why a consumer that is not the active one gets no messages
 ASK_MS = 100  # the wake-up of another broker's append may take this long, so who waits less is not left to wake-ups
 
 
@@ -60,6 +61,7 @@ class Receiver:
         request: str = "",
         is_repeat: bool = False,
         skipped: list[Skipped] | None = None,
+        reasons: set[str] | None = None,
         budget: Callable[[], Budget] | None = None,
         charge: Charge | None = None,
     ) -> list[Message]:
@@ -72,6 +74,7 @@ class Receiver:
         skipped    gets leased records that are too large to decode: they stay leased until their ack timeout, and can
                    be acknowledged by id.
 
+        reasons    gets why there are no more messages: "stand_by", or the name of a limit (Config) that is reached
         budget     creates the decoding budget of an attempt; the caller ends it after processing the messages
         charge     without a budget: gets the number of decoded bytes
 
@@ -89,8 +92,9 @@ class Receiver:
             made.append(self._decoding.budget(DECODED_BYTES_MAX, charge))
             return made[-1]
 
-        receive = ReceiveCall(name, wanted, {each.partition: each.offset for each in after}, max_records,
-                          [] if skipped is None else skipped, budget or own)  # fmt: skip
+        has = {each.partition: each.offset for each in after}
+        skipped, reasons = [] if skipped is None else skipped, set() if reasons is None else reasons
+        receive = ReceiveCall(name, wanted, has, max_records, skipped, budget or own, reasons)
         try:
             return await self._receive(receive, topic, partitions, wait_ms)
         finally:
@@ -112,6 +116,8 @@ class Receiver:
             try:
                 return await self._receive_active(receive, chosen, deadline)
             except ConsumerStandby:
+                receive.reasons.clear()
+                receive.reasons.add(STAND_BY)
                 (first,) = await self._cursors.chosen(topic, (0,))
                 if not await self._sessions.wait_turn(first, name, receive.request.consumer, deadline):
                     return []

@@ -152,6 +152,14 @@ TOPIC = _table(
         "Stored without effect: batches are stored as they were sent.", "compression.type", COMPRESSION,
     ),
     _own(
+        "max.unacked.per.consumer", Type.INT, "max_unacked_per_consumer", "max.unacked.per.consumer",
+        "Unacknowledged messages that a consumer of a subscription may have on a partition; 0: no limit.",
+    ),
+    _own(
+        "max.unacked.per.subscription", Type.INT, "max_unacked_per_subscription", "max.unacked.per.subscription",
+        "Unacknowledged messages that a subscription may have on a partition; 0: no limit.",
+    ),
+    _own(
         "min.insync.replicas", Type.INT, "min_insync_replicas", "min.insync.replicas",
         "At durability replicas: copies in Redis that a write with acks=all needs, the primary's included. The higher "
         "of the broker's and the topic's value counts.",

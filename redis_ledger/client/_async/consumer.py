@@ -80,6 +80,14 @@ class AsyncConsumer:
         self._error: LedgerError | None = None
         self._generation = 0  # increases when prefetched messages become invalid
         self._handed_out = Progress()
+        self._reason: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the last request for messages got no more: "stand_by", since another consumer of the failover
+        subscription is active; "max_unacked_per_consumer" or "max_unacked_per_subscription", since that limit of
+        unacknowledged messages is reached; None: there were no more, or enough."""
+        return self._reason
 
     @property
     def _is_ordered(self) -> bool:
@@ -310,8 +318,12 @@ class AsyncConsumer:
     async def _fetch(self, max_messages: int, wait_ms: int, has: Progress) -> list[Message]:
         after = has.last if self._is_ordered else ()
         return await self._leases.receive(
-            self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms, after
-        )
+            self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms, after,
+            self._note_reason,
+        )  # fmt: skip
+
+    def _note_reason(self, reason: str | None) -> None:
+        self._reason = reason
 
     async def _fetch_ahead(self) -> None:
         try:

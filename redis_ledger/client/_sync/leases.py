@@ -11,7 +11,7 @@ their lease runs out.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -40,8 +40,10 @@ class Leases:
         wait_ms: int,
         ack_timeout_ms: int,
         after: Sequence[MessageId] = (),
+        on_reason: Callable[[str | None], None] = lambda _: None,
     ) -> list[Message]:
-        """after: on an exclusive subscription, the last message of each partition that the consumer has."""
+        """after: on an exclusive or failover subscription, the last message of each partition that the consumer has.
+        on_reason: called with the reason why there are no more messages, if the broker gives one."""
         body: dict[str, Any] = {
             "consumer": consumer,
             "max_records": min(max_records, IDS_MAX),
@@ -58,6 +60,7 @@ class Leases:
         except OutcomeUnknown:
             leased_until_s = monotonic() + ack_timeout_ms / 1000
             found = self._receive(topic, subscription, {**body, "repeat": True}, wait_ms, repeatable=True)
+        on_reason(found.reason)
         for each in found.skipped:
             skipping.warn(topic, each.partition, each.first_offset, each.last_offset, each.detail)
         return [message_of(message, topic, leased_until_s) for message in found.messages]
