@@ -68,8 +68,8 @@ class Delivery(NamedTuple):
 
 
 class Received(NamedTuple):
-    """more: another call returns more now.  reason: the limit that allows no more.  next_due_ms: the next end of a lease
-    or due time; -1 none."""
+    """more: another call returns more now.  reason: the limit that allows no more.  next_due_ms: the next end of a
+    lease or due time; -1 none."""
 
     deliveries: list[Delivery]
     mark: int
