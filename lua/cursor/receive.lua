@@ -22,7 +22,7 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
             11 request  name of the request, no spaces, or ""
             12 again    1: the response to this request was lost; its leases are delivered again with the same count
-            13, 14      unacknowledged offsets that the consumer and the subscription may have; 0: any number
+            13 consumer_max  14 subscription_max   unacknowledged offsets that they may have; 0: any number
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now, 2 or 3: the
             limit of the consumer or the subscription allows no more; next_due: when the next lease expires, in ms, or
             -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base, records, bytes,

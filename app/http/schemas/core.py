@@ -50,6 +50,8 @@ ValueForm = Annotated[
     ),
 ]
 Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1: no limit.")]
+Unacked = Annotated[int, Meta(ge=0, lt=1 << 31, description="Unacknowledged messages on a partition; 0: no limit.")]
+Copies = Annotated[int, Meta(ge=1, lt=1 << 31, description="Copies that a write needs at durability replicas.")]
 
 
 class Request(Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -89,30 +91,10 @@ class Settings(Request):
         Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum delay; 0: no limit.")] | UnsetType | None
     ) = UNSET
     delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType | None = UNSET
-    min_insync_replicas: (
-        Annotated[int, Meta(ge=1, lt=1 << 31, description="Copies that a write needs at durability replicas.")]
-        | UnsetType
-        | None
-    ) = UNSET
+    min_insync_replicas: Copies | UnsetType | None = UNSET
     txn_buffer: Literal["marker", "sidecar"] | UnsetType | None = UNSET
-    max_unacked_per_consumer: (
-        Annotated[
-            int,
-            Meta(ge=0, lt=1 << 31, description="Unacknowledged messages of a consumer on a partition; 0: no limit."),
-        ]
-        | UnsetType
-        | None
-    ) = UNSET
-    max_unacked_per_subscription: (
-        Annotated[
-            int,
-            Meta(
-                ge=0, lt=1 << 31, description="Unacknowledged messages of a subscription on a partition; 0: no limit."
-            ),
-        ]
-        | UnsetType
-        | None
-    ) = UNSET
+    max_unacked_per_consumer: Unacked | UnsetType | None = UNSET
+    max_unacked_per_subscription: Unacked | UnsetType | None = UNSET
     compression_type: (
         Annotated[
             Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"],
