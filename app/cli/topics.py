@@ -104,7 +104,7 @@ def transactions(
     name: Name,
     partition: Annotated[int, typer.Argument(min=0, metavar="PARTITION")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Of open and of aborted transactions.")] = 100,
-    open_from: Annotated[int, typer.Option(min=0, help="First offset of the first open one.")] = 0,
+    open_from: Annotated[int, typer.Option(help="Where the page before ended.")] = 0,
     aborted_from: Annotated[int, typer.Option(min=0, help="Marker offset of the first aborted one.")] = 0,
     low_watermarks: Annotated[bool, typer.Option("--low-watermarks", help="Include the low watermarks.")] = False,
     url: Url = URL,
@@ -129,11 +129,11 @@ def transactions(
             f"{found.aborted_transactions:,}  aborted set {found.aborted_set:,}  tombstones {found.tombstones:,}  "
             f"snapshot {snapshot}"
         )
-        rows = [("open", each.transaction, each.first_offset, "") for each in found.open]
+        rows = [("open", each.transaction, each.first_offset, each.buffer) for each in found.open]
         rows += [("aborted", f"producer {each.producer_id}", each.first_offset, str(each.last_offset))
                  for each in found.aborted]  # fmt: skip
         if rows:
-            table(["state", "transaction", "first offset", "marker"], rows)
+            table(["state", "transaction", "first offset", "marker or buffer"], rows)
         if found.open_next is not None or found.aborted_next is not None:
             more = {"--open-from": found.open_next, "--aborted-from": found.aborted_next}
             typer.echo("More: " + " ".join(f"{option} {at}" for option, at in more.items() if at is not None), err=True)

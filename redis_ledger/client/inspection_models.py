@@ -35,6 +35,7 @@ class OpenTransaction(msgspec.Struct, frozen=True):
     producer_id: int
     first_offset: int
     started_ms: int = 0
+    buffer: str = "marker"
 
 
 class AbortedRange(msgspec.Struct, frozen=True):

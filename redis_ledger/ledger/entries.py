@@ -55,6 +55,11 @@ class LogEntry(NamedTuple):
         return bool(self.flags & TRANSACTIONAL)
 
     @property
+    def was_aside(self) -> bool:
+        """Whether it was in the sidecar buffer until its transaction was committed."""
+        return bool(self.flags & SIDECAR)
+
+    @property
     def is_chunk(self) -> bool:
         """Whether it is part of a large message's value: readers see it, subscriptions skip it."""
         return bool(self.flags & CHUNK)

@@ -322,3 +322,27 @@ async def test_retention_of_acknowledged_records_keeps_the_chunks_of_an_unacknow
         assert b"".join([chunk async for chunk in broker.large_message_reader.chunks(found)]) == SMALL
         await broker.subscriptions.ack("t", "s", "default", [message.id])
         assert (await broker.subscriptions.stats("t", "s")).cursors[0].mark_delete >= 4
+
+
+async def test_large_messages_are_written_and_read_in_the_sidecar_buffer(redis_url, prefix):
+    """CL-18, SC-08: in transactions of several messages, one behind the other; the offset is known to readers only."""
+    with threaded_broker(redis_url, prefix, brokers=2, txn_buffer="sidecar") as brokers:
+        async with AsyncClient(brokers.urls[0]) as client, AsyncClient(brokers.urls[1]) as other:
+            async with client.producer("t") as producer, other.consumer("t", "s") as consumer:
+                aborted = client.transaction()
+                await producer.send_large(VALUE, txn=aborted)
+                await aborted.abort()
+                async with client.transaction() as txn:
+                    await (await txn.send("t", b"before")).result()
+                    assert (await producer.send_large(VALUE, key="k", txn=txn)).offset == -1
+                    await producer.send_large(SMALL, partition=0, txn=txn)
+                    assert await consumer.receive(10, wait_ms=200) == []
+                await producer.send_large(SMALL, partition=0)
+                found = list[Any]()
+                while len(found) < 4:
+                    found += await consumer.receive(10, wait_ms=5_000)
+                assert [message.large_size for message in found] == [None, len(VALUE), len(SMALL), len(SMALL)]
+                assert [await read(other, message) for message in found[1:]] == [VALUE, SMALL, SMALL]
+                await consumer.ack(found)
+                stats = await other.subscriptions.stats("t", "s")
+                assert (stats.backlog, stats.leased) == (0, 0)

@@ -100,5 +100,5 @@ def low_watermarks(found: dict[int, int]) -> list[bodies.LowWatermark]:
 def _opened(each: OpenHere) -> bodies.OpenTransaction:
     return bodies.OpenTransaction(
         transaction=str(each.transaction), producer_id=each.producer_id, first_offset=each.first_offset,
-        started_ms=each.transaction.begun_ms,
+        started_ms=each.transaction.begun_ms, buffer=each.buffer,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from redis_ledger.app.http.schemas.examples import Examples
 _TXN: Final = "3-3821040230400"
 _OPEN: Final = {
     "transaction": _TXN, "producer_id": 848_245_971_161_088, "first_offset": 18, "started_ms": 1_795_392_753_600,
+    "buffer": "marker",
 }  # fmt: skip
 _WATERMARKS: Final = [{"coordinator": 3, "serial": 3_821_040_230_399}]
 

@@ -53,7 +53,7 @@ class TopicDetail(Topic):
 
 class BufferQuery(Request):
     limit: Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of open and of aborted transactions.")] = 100
-    open_from: Annotated[Offset, Meta(description="First offset of the first open transaction to list.")] = 0
+    open_from: Annotated[int, Meta(description="0, or open_next of the page before (it may be negative).")] = 0
     aborted_from: Annotated[Offset, Meta(description="Marker offset of the first aborted transaction to list.")] = 0
     low_watermarks: Annotated[bool, Meta(description="Include the low watermarks.")] = False
 
@@ -63,6 +63,10 @@ class OpenTransaction(Reply):
     producer_id: int
     first_offset: Offset
     started_ms: Annotated[TimeMs, Meta(description="From the transaction's id.")]
+    buffer: Annotated[
+        Literal["marker", "sidecar"],
+        Meta(description="sidecar: it holds no reader; first_offset is the end of the log when it began to write."),
+    ]
 
 
 class AbortedRange(Reply):

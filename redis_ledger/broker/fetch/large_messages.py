@@ -27,12 +27,14 @@ MEMORY_BYTES = 4 * CHUNK_BYTES  # of a message that is being read
 
 
 class FoundLarge(NamedTuple):
-    """A large message.  producer_id: of its transaction."""
+    """A large message.  producer_id: of its transaction.  was_aside: in the sidecar buffer, where transactions are
+    contiguous, and have no marker."""
 
     partition: Partition
     offset: int
     producer_id: int
     descriptor: Descriptor
+    was_aside: bool = False
 
 
 class LargeMessageReader:
@@ -57,9 +59,9 @@ class LargeMessageReader:
                 records = await paced.decode(place(payload, entry.base_offset, 0), budget, offset, offset)
             descriptor = descriptor_of(records[0].headers) if records else None
             # The entry that was read has no producer if the records were offloaded; the log has them all.
-            (logged, *_) = (*await partition.reader.log_entries(offset, 1), None)
-            if descriptor is not None and logged is not None and logged.is_transactional:
-                return FoundLarge(partition, offset, logged.producer_id, descriptor)
+            logged = next(iter(await partition.reader.log_entries(offset, 1)), None)
+            if descriptor is not None and logged is not None and (logged.is_transactional or logged.was_aside):
+                return FoundLarge(partition, offset, logged.producer_id, descriptor, logged.was_aside)
         raise UnknownLargeMessage(f"The record at offset {offset} of {topic}:{number} is not a large message.")
 
     async def chunks(self, found: FoundLarge, charge: Charge | None = None) -> AsyncGenerator[bytes, None]:
@@ -82,10 +84,12 @@ class LargeMessageReader:
         raise _damaged(found, f"chunk {index} of {descriptor.chunks} is missing")
 
     async def _records(self, found: FoundLarge, charge: Charge | None) -> AsyncGenerator[tuple[Chunk, bytes], None]:
-        """The chunks behind the descriptor, up to the marker of its transaction."""
+        """The chunks behind the descriptor, up to the end of its transaction."""
         reader, at = found.partition.reader, found.offset + 1
         while entries := await reader.log_entries(at, PAGE):
             for entry in entries:
+                if found.was_aside and not (entry.was_aside and entry.producer_id == found.producer_id):
+                    return
                 if entry.producer_id != found.producer_id:
                     continue
                 if entry.is_marker:

@@ -188,7 +188,7 @@ class PartitionFetch:
                 )  # fmt: skip
             else:
                 data = place(payload, entry.base_offset, epoch)
-            txn = TxnId.of_producer(entry.producer_id) if entry.is_transactional else None
+            txn = TxnId.of_producer(entry.producer_id) if entry.is_transactional or entry.was_aside else None
             batches.append(FetchedBatch(entry.base_offset, entry.last_offset, data, entry.is_marker, txn))
         following = read.entries[-1].last_offset + 1 if read.entries else offset
         aborted = [(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset < following]

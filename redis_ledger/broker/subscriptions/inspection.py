@@ -249,8 +249,10 @@ class SubscriptionInspection:
         """The facts, and the offset of the record: None if the batch has fewer records."""
         k, of, at, lease, bits = p.keys, p.keys.sub(name), offset, None, None
         now, (log,) = await self._now(p, name, [("XRANGE", k.log, _stream_id(offset), "+", "COUNT", 1)])
-        entries = parse_log(log or ())
-        entry = entries[0] if entries and offset >= now.start else None
+        entries = parse_log(log or ()) if offset >= now.start else []
+        if entries:
+            entries = await p.reader.sidecar.resolved(entries, offset, 1)
+        entry = next((each for each in entries if each.last_offset >= offset), None)
         if batch_index is not None and entry is not None and entry.base_offset <= offset < now.end:
             at = entry.base_offset + batch_index
             if batch_index >= entry.records or entry.is_marker:
@@ -298,6 +300,7 @@ class SubscriptionInspection:
             if not entries:
                 at = now.end
                 break
+            entries = (await p.reader.sidecar.resolved(entries, at, ALL))[:size]
             chunks = range(at // CHUNK, min(entries[-1].last_offset, max(now.read - 1, at)) // CHUNK + 1)[:PAGE_CHUNKS]
             bits = await self._reading.command(k.state, "HMGET", p.keys.sub(name).acks, *ack_chunks.names(chunks))
             if chunks[-1] < (now.read - 1) // CHUNK:  # the rest of the page has bitmaps that were not read

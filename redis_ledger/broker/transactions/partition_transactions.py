@@ -109,18 +109,20 @@ class PartitionTransactionsReader:
         aborted_from: int = 0,
         low_watermarks: bool = False,
     ) -> PartitionTransactions:
-        """open_from: 0, or open_next of the page before; aborted_from: offset of the first abort marker.
+        """open_from: 0, or open_next of the page before: negative, how many of the sidecar buffer were listed.
+        aborted_from: offset of the first abort marker.
 
         Raises UnknownTopic, UnknownPartition.  Cost: three round trips, and one for each 200 low watermarks.
         """
         await self._catalog.get(topic, fresh=True)
         partition = await self._catalog.partition(topic, number)
         k, read, shown = partition.keys, self._reading, ("WITHSCORES", "LIMIT", 0, limit + 1)
+        passed = max(-1 - open_from, 0)  # in the sidecar buffer, where many transactions have the same score
         state, oldest, opened, aside, page, is_aborted, ended, snapshot, count = await read.atomic([
             ("HMGET", k.state, *_STATE),
             ("ZRANGEBYSCORE", k.firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1),
             ("ZRANGEBYSCORE", k.firsts, open_from if open_from >= 0 else "+inf", "+inf", *shown),
-            ("ZREVRANGEBYSCORE", k.firsts, min(open_from, -2), "-inf", *shown),  # of the sidecar buffer
+            ("ZREVRANGEBYSCORE", k.firsts, -2, "-inf", "WITHSCORES", "LIMIT", passed, limit + 1),
             ("ZRANGEBYSCORE", k.aborted, aborted_from, "+inf", "WITHSCORES", "LIMIT", 0, 2 * limit + 1),
             ("ZCOUNT", k.aborted, 0, "+inf"),
             ("ZCOUNT", k.ended, 0, "+inf"),
@@ -130,7 +132,9 @@ class PartitionTransactionsReader:
         if state is None or state[0] is None or state[0].decode() != partition.topic_id:
             raise UnknownTopic.gone(topic)
         start, stable, end, committed, aborted = (int(each or 0) for each in state[1:])
-        firsts = [*_scored(opened), *_scored(aside)]
+        marked = _scored(opened)
+        firsts = [*marked, *_scored(aside)]
+        open_next = firsts[limit][1] if len(marked) > limit else -1 - passed - limit + len(marked)
         rows = await self._open(partition, [*_scored(oldest), *firsts])
         held_by = next((row for row in rows[: len(_scored(oldest))] if row is not None), None)
         ranges, aborted_next = aborted_page(parse_aborted(page or ()), limit, is_full=len(page or ()) == 4 * limit + 2)
@@ -138,7 +142,7 @@ class PartitionTransactionsReader:
         return PartitionTransactions(
             start, stable, end, held_by, max((count or 1) - 1, 0),
             [row for row in rows[len(_scored(oldest)) :][:limit] if row is not None],
-            firsts[limit][1] if len(firsts) > limit else None,
+            open_next if len(firsts) > limit else None,
             committed, aborted, is_aborted or 0, ranges, aborted_next, ended or 0,
             await self.low_watermarks(partition) if low_watermarks else None,
             TakenSnapshot(head.taken_ms, head.position) if head.taken_ms >= 0 else None,
