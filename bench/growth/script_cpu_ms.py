@@ -19,7 +19,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bench.growth import inputs_cursors, inputs_delays, inputs_fsck, inputs_partitions, inputs_transactions
+from bench.growth import (
+    inputs_cursors,
+    inputs_delays,
+    inputs_fsck,
+    inputs_partitions,
+    inputs_sidecar,
+    inputs_transactions,
+)
 from bench.lab import Lab
 from bench.processes import BenchFailed, redis
 from redis_ledger.broker.broker import Broker
@@ -31,7 +38,7 @@ GOAL_MS = 10.0
 ATTEMPTS = 3
 INPUTS: tuple[Callable[[Broker], Awaitable[None]], ...] = (
     *inputs_transactions.INPUTS, *inputs_cursors.INPUTS, *inputs_partitions.INPUTS, *inputs_delays.INPUTS,
-    *inputs_fsck.INPUTS,
+    *inputs_fsck.INPUTS, *inputs_sidecar.INPUTS,
 )  # fmt: skip
 
 

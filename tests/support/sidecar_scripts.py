@@ -28,9 +28,9 @@ class SidecarLedger(Ledger):
     def aside_all(self, *batches: dict[str, Any], topic_id: str = TOPIC_ID) -> list[Any]:
         """Several in one MULTI."""
         pipe = self.client.pipeline(transaction=True)
+        k, data = self.keys, self.keys.data(self.aside_ledger)
         for batch in batches:
-            data = self.xadd(pipe, self.aside_ledger, batch.get("payload", b"payload"))
-        k = self.keys
+            self.xadd(pipe, self.aside_ledger, batch.get("payload", b"payload"))
         further = batches[0].get("further", ())
         keys = (*k.append_keys, k.sidecar, data, *k.delay.schedule_keys, *further)
         args: list[Any] = [topic_id, self.aside_ledger, self.now]
