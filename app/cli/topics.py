@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -28,6 +29,17 @@ topics = group("Create, list, describe, alter and delete topics.")
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
 Retention = Annotated[int | None, typer.Option(min=-1, help="Retention time; -1: no limit.")]
 Bytes = Annotated[int | None, typer.Option(min=-1, help="Retained bytes per partition; -1: no limit.")]
+
+
+class TxnBuffer(StrEnum):
+    MARKER = "marker"
+    SIDECAR = "sidecar"
+
+
+Buffer = Annotated[
+    TxnBuffer | None,
+    typer.Option(help="Records of open transactions are in the log, up to a marker; or in a sidecar until the commit."),
+]
 Acknowledged = Annotated[
     bool | None,
     typer.Option(
@@ -44,12 +56,13 @@ def create(
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
     retention_acknowledged: Acknowledged = None,
+    txn_buffer: Buffer = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """Create a topic."""
     with connected(url, json) as client:
-        settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
+        settings = _settings(retention_ms, retention_bytes, retention_acknowledged, txn_buffer)
         _show(client.topics.create(name, partitions, settings), json)
 
 
@@ -206,14 +219,15 @@ def grow(
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
     retention_acknowledged: Acknowledged = None,
+    txn_buffer: Buffer = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """Increase the partitions or change the settings of a topic."""
     with reporting(json):
-        settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
+        settings = _settings(retention_ms, retention_bytes, retention_acknowledged, txn_buffer)
         if partitions is None and settings is None:
-            raise CommandError("Give --partitions or a retention option.")
+            raise CommandError("Give --partitions, --txn-buffer or a retention option.")
     with connected(url, json) as client:
         _show(client.topics.grow(name, partitions, settings), json)
 
@@ -235,8 +249,13 @@ def delete(
             typer.echo(f"Deleted {name}.")
 
 
-def _settings(ms: int | None, size: int | None, acknowledged: bool | None) -> dict[str, int] | None:
-    given = {"retention_ms": ms, "retention_bytes": size, "retention_acknowledged": acknowledged}
+def _settings(
+    ms: int | None, size: int | None, acknowledged: bool | None, buffer: TxnBuffer | None
+) -> dict[str, int | str] | None:
+    given: dict[str, int | str | None] = {
+        "retention_ms": ms, "retention_bytes": size, "retention_acknowledged": acknowledged,
+        "txn_buffer": None if buffer is None else buffer.value,
+    }  # fmt: skip
     return {name: value for name, value in given.items() if value is not None} or None
 
 

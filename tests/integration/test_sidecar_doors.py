@@ -9,9 +9,11 @@ import pytest
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
+from tests.support import cli
 from tests.support.broker import begun, one, receive_values, records, values_of
 from tests.support.offload_job import offload
 from tests.support.rest import client_of
+from tests.support.threaded_broker import threaded_broker
 
 ASIDE = {TXN_BUFFER: BUFFERS["sidecar"]}
 
@@ -131,3 +133,23 @@ async def test_scheduled_records_of_the_same_topic_are_delivered(broker):
     """SC-23"""
     await broker.records.produce("t", [NewRecord(None, b"later", deliver_after_ms=3_600_000)])
     assert await values_of(broker, "t") == ALL
+
+
+def test_the_command_line_creates_and_changes_topics_with_the_buffer(redis_url, prefix):
+    """SC-01"""
+    with threaded_broker(redis_url, prefix) as brokers:
+
+        def run(line: str) -> str:
+            done = cli.run(*line.split(), REDIS_LEDGER_URL=brokers.urls[0])
+            assert done.code == 0, done.err
+            return str(done.out)
+
+        run("topics create pay --txn-buffer sidecar")
+        assert "txn_buffer sidecar" in run("topics describe pay")
+        txn = brokers.do(begun(brokers.brokers[0], "x", topic="pay"))
+        assert "sidecar" in run("topics transactions pay")
+        assert "has written nothing" not in run(f"txns show {txn}")
+        assert "open" not in run("txns why pay")
+        run(f"txns commit {txn}")
+        run("topics grow pay --txn-buffer marker")
+        assert "txn_buffer marker" in run("topics describe pay")
