@@ -1,8 +1,8 @@
 """Any history of a partition, against models that keep one row for each batch and each record.
 
-The first implements KIP-98's rules for sequences.  The second keeps every record with its transaction and computes the
-visible records; the partition's classes must agree with it after every step, and a reader from any offset with any
-number of bytes at a time must get the same.
+The first implements KIP-98's rules for sequences.  The others keep every record with its transaction and compute the
+visible records, in the marker buffer and in the sidecar buffer; the partition's classes must agree with them after every
+step, and a reader from any offset with any number of bytes at a time must get the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from redis_ledger.ledger import reader as partitions
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.release_sidecar import release_sidecar
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
@@ -120,10 +121,10 @@ def test_the_window_of_sequences_does_what_kip_98_says(url, start, history):
     client.close()
 
 
-# -- the marker buffer -------------------------------------------------------------------------------------------------
+# -- transaction buffers -----------------------------------------------------------------------------------------------
 
 
-class Buffer:
+class MarkerBuffer:
     """Every record with its transaction; offsets are positions in `rows`."""
 
     def __init__(self) -> None:
@@ -170,6 +171,30 @@ class Buffer:
         ]
 
 
+class SidecarBuffer(MarkerBuffer):
+    """Records of open transactions are beside the rows; a commit puts them at the end, an abort forgets them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.aside: dict[TxnId, list[bytes]] = {}
+
+    @property
+    def stable(self) -> int:
+        return len(self.rows)
+
+    def write(self, txn: TxnId | None, payload: bytes, records: int) -> int:
+        if txn is None:
+            return super().write(None, payload, records)
+        self.firsts.setdefault(txn, len(self.rows))
+        self.aside.setdefault(txn, []).extend([payload] * records)
+        return -1
+
+    def _mark(self, txn: TxnId, commit: bool) -> None:
+        if self.firsts.pop(txn, None) is not None:
+            self.rows += [(txn, payload) for payload in self.aside.pop(txn) if commit]
+        self.outcome.setdefault(txn, commit)
+
+
 txns = st.builds(TxnId, st.sampled_from([0, 31, 32, 32767]), st.sampled_from([3, 9, 10, 2**48 - 2, 2**48 - 1]))
 records_ = st.integers(1, 3)
 steps_ = st.one_of(
@@ -180,14 +205,17 @@ steps_ = st.one_of(
     st.tuples(st.just("end"), txns, st.tuples(st.booleans(), st.just(-1))),
     st.tuples(st.just("trim"), st.integers(0, 60), st.just(0)),
     st.tuples(st.just("roll"), st.just(0), st.just(0)),
+    st.tuples(st.just("release"), st.just(0), st.just(0)),
 )
 
 
-async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int) -> None:
+async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int, *, aside: bool) -> None:
+    """aside: in the sidecar buffer."""
     store.prefix = f"b{next(names)}"
-    clock, config, model = ManualClock(), Config(), Buffer()
+    clock, config, model = ManualClock(), Config(), SidecarBuffer() if aside else MarkerBuffer()
     partition = Partition(store, TOPIC, 0, TOPIC_ID, config, clock)
     ends = Participants(store, config, clock)
+    partition._has_sidecar = aside
     assert await partition.create()
     for n, (what, x, y) in enumerate(history):
         payload = f"step {n}".encode()
@@ -212,8 +240,12 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
             assert model.start <= start <= max(model.start, min(x, model.stable))
             assert start == x or x > model.stable or x <= model.start
             model.start = start
+        elif what == "release":
+            await release_sidecar(store, partition.keys, TOPIC, TOPIC_ID)
         else:
             await partition.roll()
+            if aside:
+                await partition._rotate()
         head = await partition.offsets.head()
         assert (head.start_offset, head.stable_offset, head.end_offset) == (model.start, model.stable, len(model.rows))
     for offset in range(model.start, len(model.rows) + 1):
@@ -224,7 +256,7 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
     event(f"aborted {sum(not commit for commit in model.outcome.values()) > 0}, open {len(model.firsts) > 0}")
 
 
-async def compare(partition: Partition, model: Buffer, offset: int, bytes_max: int) -> None:
+async def compare(partition: Partition, model: MarkerBuffer, offset: int, bytes_max: int) -> None:
     """Reads to the end in pieces, both ways."""
     for committed in (True, False):
         seen, at = [], offset
@@ -258,10 +290,11 @@ def runner(url) -> Iterator[tuple[asyncio.Runner, Store]]:
     history=st.lists(steps_, min_size=4, max_size=30),
     bytes_max=st.sampled_from([1, 25, 1000]),
     known=st.sampled_from([1, 2, 256]),
+    aside=st.booleans(),
 )
-def test_a_reader_sees_what_the_model_sees(runner, history, bytes_max, known):
-    """TB-05, TB-06, TB-31."""
+def test_a_reader_sees_what_the_model_sees(runner, history, bytes_max, known, aside):
+    """TB-05, TB-06, TB-31, SC-03, SC-05, SC-07, SC-10, SC-14."""
     loop, store = runner
     with patch.object(partitions, "ABORTED_MAX", known):  # how much of the aborted set a read brings along
-        loop.run(play(store, history, bytes_max))
+        loop.run(play(store, history, bytes_max, aside=aside))
     assert store.prefix.startswith("b")

@@ -27,12 +27,14 @@ from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import MessageId, TxnId
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.records.build import encode
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import one, records
 from tests.support.redis_servers import redis_server
 
 TOPICS = {"a": 2, "b": 1, "in": 1}
+TOPICS_IN = {"a": "marker", "b": "sidecar", "in": "marker"}  # → transaction buffer
 PLACES = [("a", 0), ("a", 1), ("b", 0)]
 MESSAGES = 12
 worlds_made = itertools.count()
@@ -81,7 +83,7 @@ class World:
 
     async def prepare(self) -> None:
         for topic, partitions in TOPICS.items():
-            await self.first.topics.create(topic, partitions)
+            await self.first.topics.create(topic, partitions, settings={TXN_BUFFER: BUFFERS[TOPICS_IN[topic]]})
             self.random[(await self.first.catalog.get(topic)).id] = topic
         await self.first.subscriptions.create("in", "s")
         prefix = self.first.store.prefix
