@@ -21,6 +21,7 @@ from redis_ledger.clock import SystemClock
 from redis_ledger.errors import TransactionTimedOut
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.leader_epochs import GAP
+from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.store import replica_stream
 from redis_ledger.store.address import Address
 from redis_ledger.store.replica_stream import Position
@@ -88,11 +89,11 @@ async def still_open(broker: Broker) -> int:
     return len(await broker.transactions.list("open"))
 
 
-async def prepared(broker: Broker) -> tuple[TxnId, TxnId]:
+async def prepared(broker: Broker, buffer: str = "marker") -> tuple[TxnId, TxnId]:
     """Topics, positions, and two open transactions: one that lasts, and one whose deadline is near."""
-    await broker.topics.create("out", PARTITIONS)
     await broker.topics.create("in", PARTITIONS)
-    await broker.topics.create("open", PARTITIONS)
+    for name in ("out", "open"):
+        await broker.topics.create(name, PARTITIONS, settings={TXN_BUFFER: BUFFERS[buffer]})
     await broker.subscriptions.create("in", "job", "shared")
     for partition in range(PARTITIONS):
         await broker.records.produce("in", records(*map(str, range(400)), partition=partition))
@@ -109,12 +110,21 @@ async def prepared(broker: Broker) -> tuple[TxnId, TxnId]:
     return begun[0], begun[1]
 
 
-@pytest.mark.parametrize(("source", "target"), [("one", "one"), ("cluster", "cluster"), ("cluster", "one")])
-async def test_a_backup_of_a_running_redis_goes_on_elsewhere(source, target, prefix, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "target", "buffer"),
+    [
+        ("one", "one", "marker"),
+        ("cluster", "cluster", "marker"),
+        ("cluster", "one", "marker"),
+        ("cluster", "one", "sidecar"),
+    ],
+)
+async def test_a_backup_of_a_running_redis_goes_on_elsewhere(source, target, buffer, prefix, tmp_path):
+    """SC-11, SC-12: in both transaction buffers."""
     folder = tmp_path / "backup"
     with redis_of(source) as url:
         async with one(url, prefix) as broker:
-            lasting, short = await prepared(broker)
+            lasting, short = await prepared(broker, buffer)
             producer_id, epoch = await broker.producers.init("job", 60_000)
             acked = {each.id for each in await broker.subscriptions.receive("in", "job", "x", max_records=6)}
             await broker.subscriptions.ack("in", "job", "x", list(acked))

@@ -1,7 +1,7 @@
 """Any history of a partition, against models that keep one row for each batch and each record.
 
 The first implements KIP-98's rules for sequences.  The others keep every record with its transaction and compute the
-visible records, in the marker buffer and in the sidecar buffer; the partition's classes must agree with them after every
+visible records, in the marker and in the sidecar buffer; the partition's classes must agree with them after every
 step, and a reader from any offset with any number of bytes at a time must get the same.
 """
 
