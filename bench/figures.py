@@ -30,6 +30,7 @@ GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 SURVIVE_BEGIN = "<!-- figures: written by python -m bench.survive --markdown -->"
 ACKS_BEGIN = "<!-- figures: written by python -m bench.acks --markdown -->"
 TXN_BEGIN = "<!-- figures: written by python -m bench.txn --markdown -->"
+SIDECAR_BEGIN = "<!-- figures: written by python -m bench.sidecar --markdown -->"
 # Benches with tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "offload_read")
@@ -39,9 +40,10 @@ GROWTH = (
 SURVIVE = ("unavailable",)
 TXN = ("sends_acks", "empty", "batching", "start", "wake", "txn_bytes")
 ACKS = ("receive_ack", "ack_batch", "holes")
+SIDECAR = ("sidecar",)
 _APART = {
     DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE, TXN_BEGIN: TXN,
-    ACKS_BEGIN: ACKS,
+    ACKS_BEGIN: ACKS, SIDECAR_BEGIN: SIDECAR,
 }  # fmt: skip
 
 MORE_IS_BETTER = "/s"  # suffix of units where more is better; for all others less is better

@@ -167,6 +167,7 @@ TOOLS = {
     "bench-acks": Definition(
         "measures acknowledgements and what is stored of them (3 minutes)", benchmark("bench.acks")
     ),
+    "bench-sidecar": Definition("measures the sidecar buffer against markers (1 minute)", benchmark("bench.sidecar")),
     "bench-txn": Definition("measures transactions, and what batching gains (10 minutes)", benchmark("bench.txn")),
     "bench-spark": Definition("measures Spark and offloading (Java; 10 minutes)", benchmark("bench.spark")),
 }

@@ -1,0 +1,1 @@
+"""Measures acknowledgements: consumers, the store, and what is stored of them."""
