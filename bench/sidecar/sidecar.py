@@ -1,9 +1,8 @@
 """What does the sidecar buffer cost, and what does an open transaction delay?  Broker and client are one process.
 
-open_txn_stall     a transaction is open for a second: how long a plain record behind it waits for a reader, as a
-                   share of that second's end (0: it is read while the transaction is open)
+open_txn_stall     how long a plain record behind an open transaction waits until readers of committed records get it
 commit_100_mib     how long the commit of 100 MiB in 100 batches takes, and appends to another partition meanwhile
-sidecar_vs_marker  records a second into transactions of 100 batches, and commits a second of one batch each, against
+sidecar_vs_marker  records a second into transactions of 1000 batches, and commits a second of one batch each, against
                    the marker buffer.  Runs alternate.
 """
 
