@@ -47,7 +47,8 @@ def test_dd_05_a_topic_says_whether_delivery_is_delayed_and_headers_count_only_w
 
 def test_every_setting_has_a_value_but_those_that_may_be_unset():
     assert set(effective({}, CONFIG)) == set(SETTINGS) - UNSET
-    assert {DELAYED, "min_insync_replicas", "compression_type"} == UNSET
+    limits = {"max_unacked_per_consumer", "max_unacked_per_subscription"}
+    assert {DELAYED, "min_insync_replicas", "compression_type"} | limits == UNSET
     assert effective({DELAYED: 0, "retention_ms": 5}, CONFIG).items() >= {(DELAYED, 0), ("retention_ms", 5)}
 
 
