@@ -15,7 +15,7 @@ from bench.lab import QUICK, Pace
 
 BENCHES = (
     "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "records",
-    "security", "quota", "replicas", "fsck", "cores",
+    "security", "metered", "quota", "replicas", "fsck", "cores",
 )  # fmt: skip
 TIMEOUT_S = 180
 
