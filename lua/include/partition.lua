@@ -45,11 +45,7 @@ local function heal(data, ledgers, ledger, row)
   for i = 1, #group, 2 do
     if group[i] == "last-delivered-id" then last = tonumber(string.match(group[i + 1], "%-(%d+)$")) end
   end
-  local accepted, at = row.issued - row.deleted, last
-  while at > row.issued and redis.call("XLEN", data) > accepted do
-    redis.call("XDEL", data, "0-" .. whole(at))
-    at = at - 1
-  end
+  for at = row.issued + 1, last do redis.call("XDEL", data, "0-" .. whole(at)) end
   if row.sealed ~= "1" then row.issued = last end
   row.deleted = row.issued - redis.call("XLEN", data)
   redis.call("HSET", ledgers, ledger, ledger_text(row))

@@ -103,7 +103,7 @@ async def test_exclusive_subscription_shows_its_owner(on):
     with pytest.raises(NotOwner):
         await on.received("s", "größer {1}", records_max=6)
     epoch = await on.claim("s", "größer {1}", **session)
-    request = ReceiveRequest("größer {1}", 1 << 20, 30_000, 10_000, epoch)
+    request = ReceiveRequest("größer {1}", 1 << 20, 30_000, 10_000, epoch.epoch)
     await on.receive("s", request, now_ms=NOW, records_max=6)
     assert await on.ack_cumulative("s", "größer {1}", 3) == 2
     assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5) == 2

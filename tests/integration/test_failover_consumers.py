@@ -35,7 +35,7 @@ def polling(broker, name, wait_ms=10_000, **more):
 
 
 def by_partition(messages):
-    found = {}
+    found: dict[int, list[int]] = {}
     for each in messages:
         found.setdefault(each.id.partition, []).append(each.id.offset)
     return found

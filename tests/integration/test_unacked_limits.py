@@ -21,7 +21,7 @@ async def filled(broker, count=30, kind="shared", **settings):
 
 
 async def receive(broker, consumer="a", wait_ms=0, **more):
-    reasons = set()
+    reasons: set[str] = set()
     found = await broker.subscriptions.receive("t", "x", consumer, wait_ms=wait_ms, reasons=reasons, **more)
     return found, reasons
 

@@ -102,7 +102,7 @@ class Run:
             assert int(held["cursor"][b"fence"]) == model.fence
             stats = self.group.stats()
             assert (stats["mark"], stats["held"]) == (str(model.offset), len(model.pending))
-            assert stats["backlog"] == max(5 - max(model.offset, 0), 0)
+            assert stats["backlog"] == (0 if model.offset < 0 else max(5 - model.offset, 0))
 
     def commit(self, offset: int, generation: int, txn: tuple[int, int] | None) -> None:
         name = "-" if txn is None else f"{txn[0]}-{txn[1]}"

@@ -19,11 +19,12 @@ class Ended(NamedTuple):
 
 
 def run(*words: object, given: str = "", **environ: str) -> Ended:
-    """given: its stdin.  environ: instead of every variable whose name begins with REDIS_LEDGER_.
+    """given: its stdin.  environ: instead of every variable whose name begins with REDIS_LEDGER_, and of the terminal's width.
 
     In a thread, because a command runs an event loop and that of an async test runs in this one.
     """
     ours: dict[str, str | None] = {name: None for name in os.environ if name.startswith("REDIS_LEDGER_")}
+    ours["COLUMNS"] = None
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(
             CliRunner().invoke, app, [str(word) for word in words], input=given, env={**ours, **environ}

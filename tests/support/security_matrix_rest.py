@@ -51,6 +51,17 @@ async def sends_dead_letters(g: Ground) -> httpx.Response:
     return await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "ord.dead"})
 
 
+async def reconsumes_later(g: Ground) -> httpx.Response:
+    """By a rule that another user has set."""
+    await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "dead", "retry_topic": "retry"}, ROOT)
+    return await g.rest("POST", f"{SUB}:reconsumeLater", {"consumer": "c", "ids": ["0:0"], "delay_ms": 5})
+
+
+async def sends_dead_letter(g: Ground) -> httpx.Response:
+    await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "dead"}, ROOT)
+    return await g.rest("POST", f"{SUB}:deadLetter", {"consumer": "c", "ids": ["0:0"]})
+
+
 async def reads_large_message(g: Ground) -> httpx.Response:
     written = await g.rest("POST", f"{ONE}/largeMessages", RECORDS, ROOT)
     return await g.rest("GET", f"{ONE}/partitions/0/largeMessages/{written.json()['offset']}")

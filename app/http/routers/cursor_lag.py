@@ -16,7 +16,7 @@ from redis_ledger.app.http.schemas import examples_inspection as examples
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions.cursor_administration import CursorLag, PartitionLag, totals
-from redis_ledger.errors import UnknownSubscription, UnknownTopic
+from redis_ledger.errors import InvalidTopicName, UnknownSubscription, UnknownTopic
 
 routes = Routes("subscriptions")
 
@@ -35,7 +35,7 @@ async def get_lag(request: HttpRequest, topic: str, name: str, query: bodies.Lag
     return to_body(await request.broker.cursors.lag(topic, known(name), from_partition=query.from_partition))
 
 
-@routes.get("/v1/lags", requires=(), errors=(UnknownTopic,), examples=examples.LAGS)
+@routes.get("/v1/lags", requires=(), errors=(InvalidTopicName, UnknownTopic), examples=examples.LAGS)
 async def list_lags(request: HttpRequest, query: bodies.LagPageQuery) -> bodies.LagPage:
     """List how far subscriptions and Kafka groups are behind, those that the caller may describe.
 
