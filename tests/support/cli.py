@@ -19,7 +19,8 @@ class Ended(NamedTuple):
 
 
 def run(*words: object, given: str = "", **environ: str) -> Ended:
-    """given: its stdin.  environ: instead of every variable whose name begins with REDIS_LEDGER_, and of the terminal's width.
+    """given: its stdin.  environ: instead of every variable whose name begins with REDIS_LEDGER_,
+    and of the terminal's width.
 
     In a thread, because a command runs an event loop and that of an async test runs in this one.
     """
