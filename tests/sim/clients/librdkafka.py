@@ -81,7 +81,7 @@ class Sending:
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
             self.error = error
-        elif message.offset() >= 0:
+        elif message.offset() is not None:  # None: -1, of a transaction in the sidecar buffer
             self.positions.append([message.partition(), message.offset(), message.value().decode()])
 
     @property
