@@ -35,7 +35,7 @@ def consume(
         typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge the printed messages."),
     ] = None,
     kind: Annotated[
-        Literal["shared", "exclusive", "failover"] | None,
+        Literal["shared", "key_shared", "exclusive", "failover"] | None,
         typer.Option(help="Kind of a new subscription; default: shared."),
     ] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Read only this partition.")] = None,
@@ -101,7 +101,7 @@ def _receive(
     client: Client,
     topic: str,
     subscription: str,
-    kind: Literal["shared", "exclusive", "failover"],
+    kind: Literal["shared", "key_shared", "exclusive", "failover"],
     max_: int | None,
     follow: bool,
     show: Callable[[Message], None],

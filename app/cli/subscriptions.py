@@ -48,7 +48,7 @@ _SUMS = (
 def create(
     topic: Topic,
     name: Name,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="shared, exclusive or failover.")] = "shared",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="shared, key_shared, exclusive or failover.")] = "shared",
     start: Annotated[str, typer.Option(metavar="WHERE", help="earliest or latest.")] = "earliest",
     url: Url = URL,
     json: Json = False,

@@ -20,7 +20,7 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 session_ms
             6 began_ms  7 ended_ms (the last outage of Redis that the caller observed; "" for none)
 RETURNS     {OK, epoch} | {OK, -1, owner, remaining ms of its session} not the owner of a failover subscription
             | {CONSUMER_BUSY, owner, remaining ms} | {TOO_MANY} stand-bys | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-            | {WRONG_KIND, shared or kafka}
+            | {WRONG_KIND, shared, key_shared or kafka}
 COMPLEXITY  O(1); O(c log c) for c consumers of a failover subscription
 WRITES      only when it returns OK; a repeated call returns the same epoch
 SOURCE      docs/decisions/0019, 0045; consumer epochs of Pulsar's exclusive subscriptions

@@ -7,7 +7,7 @@ replaced.
 
 KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
             9 none  only to replace a leftover: store/keys
-ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive, failover or shared)
+ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive, failover, shared or key_shared)
             4 start (earliest, latest or an offset)  5 now_ms
             6 incarnation: on partition 0 the one for a new subscription, elsewhere the registered one
             7 partitions: of the topic; "" on every partition but 0

@@ -13,7 +13,7 @@ SOURCE      docs/decisions/0045
 --- @include "include/status"
 --- @include "include/consumers"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local held = redis.call("HMGET", KEYS[2], "kind", "owner", "consumer")
+local held = redis.call("HMGET", KEYS[2], "kind", "owner", "consumer", "members_until")
 if not held[1] then return { UNKNOWN_SUB } end
 if held[1] == "kafka" then return { WRONG_KIND, held[1] } end
 -- It stays while open transactions hold what it had leased.
@@ -25,6 +25,7 @@ if member.unacked > 0 then
 elseif text then
   redis.call("HDEL", KEYS[2], "@" .. ARGV[2])
 end
+if held[4] then redis.call("HSET", KEYS[2], "members_until", 0) end -- of kind key_shared: its slots are free
 if held[2] == ARGV[2] then redis.call("HSET", KEYS[2], "owner", "", "owner_until", 0) end
 if held[3] == ARGV[2] then redis.call("HSET", KEYS[2], "consumer_until", 0) end
 return { OK }

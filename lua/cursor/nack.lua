@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 --[[ cursor/nack: return leased offsets for redelivery after a delay.
 
-Only leases of this consumer change; acknowledged, pending and other consumers' offsets do not.
+Only leases of this consumer change; acknowledged, pending and other consumers' offsets do not.  Of a key_shared
+subscription, later offsets of the same key are returned with them.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms, or with a back-off: include/backoff
@@ -33,12 +34,15 @@ else
   if #touched == most then reached = touched[most].last end
 end
 for _, lease in ipairs(touched) do
-  if lease.consumer == consumer and consumer ~= "" then
+  if lease.consumer == consumer and c.writes[lease.first] ~= nil then
+    returned = returned + 1 -- with an earlier one of its key
+  elseif lease.consumer == consumer and consumer ~= "" then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
       cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
+    if cursors.has_keys(c.kind) then cursors.return_followers(c, { lease.first }, now + wait_ms(wait, lease.count)) end
   end
 end
 cursors.save(c)

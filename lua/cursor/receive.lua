@@ -28,7 +28,7 @@ RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: anot
             -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base, records, bytes,
             producer, flags, append time, the last eight from the log entry
             | {NOT_OWNER} an ordered subscription, and the epoch is missing or of an earlier owner: call cursor/claim
-            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka or key_shared}
 COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 are read for a repeated request) of l, and e log
             entries, at most 400: with too few records and more 1, the caller sends another call.
             Where very many aborts lie close together, calls in between walk over them: include/aborted_checkpoints
@@ -45,6 +45,7 @@ local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "abort
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
+if cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local wait, ordered, epoch = wait_of(ARGV[6]), cursors.is_ordered(c.kind), tonumber(ARGV[8])

@@ -22,6 +22,12 @@ local NUMBERS = {
   "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned", "tracked",
 }
 
+-- `due` has an offset that waits (include/key_index) below the sentinel, in order: offset - WAITING.
+cursors.WAITING = 2 ^ 52
+
+-- Whether leases have keys: include/key_index.
+function cursors.has_keys(kind) return kind == "key_shared" end
+
 -- Whether one consumer is active at a time and receives in order.
 function cursors.is_ordered(kind) return kind == "exclusive" or kind == "failover" end
 
@@ -47,7 +53,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending)
     returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
-    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {},
+    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, lists = {}, key_of = {},
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
   return c
@@ -125,7 +131,7 @@ function cursors.returned(stored, leased, leases)
   if leased == 0 then return 0 end
   local count, all = 0, redis.call("HGETALL", leases)
   for i = 1, #all, 2 do
-    local lease = all[i] ~= "" and cursors.lease(tonumber(all[i]), all[i + 1])
+    local lease = tonumber(all[i]) and cursors.lease(tonumber(all[i]), all[i + 1])
     if lease and cursors.is_unassigned(lease.consumer) then count = count + lease.last - lease.first + 1 end
   end
   return count
@@ -220,10 +226,15 @@ function cursors.upto(ranges, reached)
 end
 
 -- request: the name of the request that leases it; nil or "" without one.
+-- Of a key_shared subscription every offset gets a lease of its own.
 function cursors.put(c, first, last, consumer, count, deadline, request)
+  if first < last and cursors.has_keys(c.kind) then
+    for offset = first, last do cursors.put(c, offset, offset, consumer, count, deadline, request) end
+    return
+  end
   local text = string.format("%d %s %d %d", last, consumer, count, deadline)
   if request and request ~= "" then text = text .. " " .. request end
-  c.writes[first] = { text, cursors.whole(deadline) }
+  c.writes[first] = { text, cursors.whole(deadline == 0 and first - cursors.WAITING or deadline) }
   c.leased = c.leased + last - first + 1
   if cursors.is_unassigned(consumer) then
     c.returned = c.returned + last - first + 1
@@ -274,6 +285,7 @@ function cursors.trim(c, start)
     c.held = math.max(c.held - (last - c.mark + 1 - size - cursors.acked(c, c.mark, last)), 0)
   end
   cursors.cut(c, touched)
+  if cursors.has_keys(c.kind) then cursors.forget_keys(c, cursors.holes(touched)) end
   c.mark, c.read = upto + 1, math.max(c.read, start)
   cursors.save(c)
 end
@@ -306,6 +318,7 @@ function cursors.save(c)
   cursors.call_chunked("ZADD", c.due, due)
 
   cursors.save_acks(c)
+  if cursors.has_keys(c.kind) then cursors.save_keys(c) end
   c.tracked = c.leased - c.returned + 2 * c.held
   local row = cursors.changed_consumers(c)
   if c.consumer ~= c.consumer_was then
@@ -321,6 +334,7 @@ end
 
 --- @include "include/ack_chunk"
 --- @include "include/acks"
+--- @include "include/key_index"
 --- @include "include/consumers"
 --- @include "include/unacked"
 --- @include "include/pending_acks"

@@ -20,6 +20,14 @@ local function settle_ranges(c, ranges, commit, now)
     end
   end
   if open then cursors.put(c, open[1], open[2], "", open[3], now) end
+  if not cursors.has_keys(c.kind) then return end
+  for _, r in ipairs(ranges) do
+    if commit then
+      cursors.forget_keys(c, { r[1], r[2] })
+    else
+      for offset = r[1], r[2] do cursors.return_followers(c, { offset }, now) end
+    end
+  end
 end
 
 -- Settles what one transaction ("coordinator-serial") holds here, at most `room` ranges.  Returns the number of offsets it

@@ -7,7 +7,7 @@ function cursors.count(c, consumer, size) c.deltas[consumer] = (c.deltas[consume
 function cursors.recount(c)
   local counts, all = {}, redis.call("HGETALL", c.leases)
   for i = 1, #all, 2 do
-    local lease = all[i] ~= "" and cursors.lease(tonumber(all[i]), all[i + 1])
+    local lease = tonumber(all[i]) and cursors.lease(tonumber(all[i]), all[i + 1])
     if lease and not cursors.is_unassigned(lease.consumer) then
       counts[lease.consumer] = (counts[lease.consumer] or 0) + lease.last - lease.first + 1
     end

@@ -10,7 +10,9 @@ from redis_ledger.errors import BadRequest
 from redis_ledger.ids import MessageId, ScheduledId, TxnId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
-SubscriptionKind = Literal["exclusive", "failover", "shared", "kafka"]  # kafka: a consumer group's offsets
+SubscriptionKind = Literal[
+    "exclusive", "failover", "shared", "key_shared", "kafka"
+]  # kafka: a consumer group's offsets
 Headers = Sequence[tuple[str, bytes | None]]
 
 

@@ -22,9 +22,9 @@ from redis_ledger.offload.manifest import Plan, Segment
 from redis_ledger.records.large_messages import descriptor_of
 
 Isolation = Literal["read_committed", "read_uncommitted"]
-Kind = Literal["shared", "exclusive", "failover"]
+Kind = Literal["shared", "key_shared", "exclusive", "failover"]
 AnyKind = Literal[
-    "shared", "exclusive", "failover", "kafka"
+    "shared", "key_shared", "exclusive", "failover", "kafka"
 ]  # kafka: a Kafka consumer group, and where its offsets stand
 Headers = Mapping[str, "str | bytes | None"] | Iterable[tuple[str, "str | bytes | None"]]
 

@@ -140,7 +140,7 @@ class WaitingReader(msgspec.Struct, frozen=True):
     """A subscription or group that has read up to the stable offset."""
 
     name: str
-    kind: Literal["shared", "exclusive", "failover", "kafka"]
+    kind: Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
 
 
 class HeldPartition(msgspec.Struct, frozen=True):

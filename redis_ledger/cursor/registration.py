@@ -19,7 +19,10 @@ from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
-KINDS: dict[str, Kind] = {"exclusive": "exclusive", "failover": "failover", "shared": "shared", "kafka": "kafka"}
+KINDS: dict[str, Kind] = {
+    "exclusive": "exclusive", "failover": "failover", "shared": "shared", "key_shared": "key_shared", "kafka": "kafka",
+}  # fmt: skip
+WITHOUT_OWNER: dict[bytes, Kind] = {b"shared": "shared", b"key_shared": "key_shared"}
 ORDERED = ("exclusive", "failover")  # kinds with one active consumer, which receives in order
 
 _CREATE = Script.load("cursor/create")
@@ -117,9 +120,9 @@ async def claim(
     now_ms: int,
     session_ms: int,
     take: bool = True,
-) -> Claim | None:
+) -> Claim | Kind:
     """On partition 0: makes the consumer the owner of an exclusive or failover subscription, or a stand-by, or extends
-    its session.  Returns None for a shared subscription.  Ownership survives an outage of Redis.
+    its session.  Returns the kind of a subscription without owner.  Ownership survives an outage of Redis.
 
     take: False only extends.  Raises ConsumerBusy (with the owner and the rest of its session) on an exclusive
     subscription.
@@ -128,8 +131,8 @@ async def claim(
     times = ("", "") if pause is None else (now_ms - round(s * 1000) for s in pause)
     args = (topic_id, token(consumer), now_ms, session_ms, int(take), *times)
     reply = await store.call(_CLAIM, (keys.state, keys.sub(name).cursor), args)
-    if reply[0] == Status.WRONG_KIND and reply[1] == b"shared":
-        return None
+    if reply[0] == Status.WRONG_KIND and reply[1] in WITHOUT_OWNER:
+        return WITHOUT_OWNER[reply[1]]
     _, epoch, *owner = checked(reply, name)
     return Claim(None, unquote(text(owner[0])), owner[1]) if owner else Claim(int(epoch), consumer)
 

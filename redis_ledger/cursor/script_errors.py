@@ -43,7 +43,7 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
             retry_after_ms=left_ms,
         )
     if status == Status.TOO_MANY:
-        return ConsumerBusy(f"Subscription {name!r} has as many stand-by consumers as it can have; close some of them.")
+        return ConsumerBusy(f"Subscription {name!r} has as many consumers as it can have; close some of them.")
     if status == Status.NOT_LEASED:
         owner = unquote(text(reply[2]))
         return NotYourMessage(

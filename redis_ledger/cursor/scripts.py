@@ -21,11 +21,14 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
-Kind = Literal["exclusive", "failover", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
-Limit = Literal["max_unacked_per_consumer", "max_unacked_per_subscription"]
+# kafka: a consumer group's offset (cursor/group_offsets.py)
+Kind = Literal["exclusive", "failover", "shared", "key_shared", "kafka"]
+Limit = Literal["max_unacked_per_consumer", "max_unacked_per_subscription", "key_shared_waiting_max"]
 Where = int | Literal["earliest", "latest"]
 
-_LIMITS: dict[int, Limit] = {2: "max_unacked_per_consumer", 3: "max_unacked_per_subscription"}
+_LIMITS: dict[int, Limit] = {
+    2: "max_unacked_per_consumer", 3: "max_unacked_per_subscription", 4: "key_shared_waiting_max",
+}  # fmt: skip
 BACKLOG_ENTRIES = 500  # log entries that stats reads
 
 _RECEIVE = Script.load("cursor/receive")
@@ -69,7 +72,7 @@ class Delivery(NamedTuple):
 
 class Received(NamedTuple):
     """more: another call returns more now.  reason: the limit that allows no more.  next_due_ms: the next end of a
-    lease or due time; -1 none."""
+    lease or due time; -1 none.  needs_window: of a key_shared subscription, see cursor/key_shared.py."""
 
     deliveries: list[Delivery]
     mark: int
@@ -78,6 +81,7 @@ class Received(NamedTuple):
     more: bool
     next_due_ms: int
     reason: Limit | None = None
+    needs_window: bool = False
 
 
 class CursorState(NamedTuple):
@@ -112,7 +116,8 @@ class CursorState(NamedTuple):
 
 
 class NotOwner(Exception):
-    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.claim."""
+    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.claim.  Or it was
+    deleted and created again with another kind."""
 
 
 class ReceiveRequest(NamedTuple):
@@ -167,7 +172,12 @@ async def receive(
     except OutcomeUnknown:
         # Deliver the leases of the lost reply now; otherwise they would come late and out of order.
         reply = await store.call(_RECEIVE, places, (*args, 1, *unacked_max))
-    if reply[0] == Status.NOT_OWNER:
+    return received(reply, name)
+
+
+def received(reply: list[Any], name: str) -> Received:
+    """Decodes a reply of cursor/receive or cursor/receive_key_shared.  Raises NotOwner."""
+    if reply[0] == Status.NOT_OWNER or (reply[0] == Status.WRONG_KIND and reply[1] != b"kafka"):
         raise NotOwner
     checked(reply, name)
     deliveries = [
@@ -177,7 +187,8 @@ async def receive(
         )
         for i in range(6, len(reply), 11)
     ]  # fmt: skip
-    return Received(deliveries, reply[1], reply[2], reply[3], reply[4] == 1, reply[5], _LIMITS.get(reply[4]))
+    more = reply[4]
+    return Received(deliveries, reply[1], reply[2], reply[3], more in (1, 5), reply[5], _LIMITS.get(more), more == 5)
 
 
 async def ack(

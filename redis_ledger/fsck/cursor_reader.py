@@ -24,7 +24,7 @@ from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys
 
 CHUNKS_MAX = 256  # of acknowledgements that are read at once: a kilobyte each
 ATTEMPTS = 3  # to read a large subscription while its cursor stands still
-KINDS = ("exclusive", "failover", "shared", "kafka")
+KINDS = ("exclusive", "failover", "shared", "key_shared", "kafka")
 _TXN = re.compile(rb"(\d+)-(\d+)\Z")
 
 

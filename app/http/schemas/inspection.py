@@ -20,7 +20,7 @@ from redis_ledger.app.http.schemas.core import (
 )
 from redis_ledger.cursor import record_state
 
-Kind = Literal["shared", "exclusive", "failover", "kafka"]
+Kind = Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
 _NEXT = Meta(description="Where to go on; absent at the end.")
 
 

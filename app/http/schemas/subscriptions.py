@@ -29,13 +29,13 @@ from redis_ledger.broker.subscriptions.redelivery_rules import DELAY_MS_MAX, FAC
 
 class CreateSubscription(Request):
     name: SubscriptionName
-    kind: Literal["shared", "exclusive", "failover"] = "shared"
+    kind: Literal["shared", "key_shared", "exclusive", "failover"] = "shared"
     start: Literal["earliest", "latest"] = "earliest"
 
 
 class SubscriptionRef(Reply):
     name: str
-    kind: Literal["shared", "exclusive", "failover", "kafka"]
+    kind: Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
 
 
 class Subscriptions(Reply):
@@ -88,7 +88,7 @@ class Backoff(Reply):
 class Subscription(Reply):
     topic: str
     name: str
-    kind: Literal["shared", "exclusive", "failover", "kafka"]
+    kind: Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
     backlog: Annotated[int, Meta(description="Deliverable messages that are not acknowledged.")]
     backlog_is_exact: Annotated[
         bool, Meta(description="Whether the backlogs of all partitions are exact; else an upper bound.")

@@ -166,7 +166,7 @@ class HoldingTransaction(Reply):
 
 class WaitingReader(Reply):
     name: str
-    kind: Literal["shared", "exclusive", "failover", "kafka"]
+    kind: Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
 
 
 class HeldPartition(Reply):

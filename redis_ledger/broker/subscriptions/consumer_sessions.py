@@ -9,7 +9,7 @@ An exclusive subscription refuses other consumers; a failover subscription keeps
 which they joined.  A stand-by waits until the active consumer closes (a wake-up) or until its session ends.
 
 A broker caches an epoch for a third of a session, so most calls need no call to Redis.  It also caches which
-subscriptions are shared and have no owner.  The cache may be outdated: the partitions check the epoch.
+subscriptions are shared or key_shared and have no owner.  The cache may be outdated: the partitions check the epoch.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import NamedTuple
 from redis_ledger.clock import Clock
 from redis_ledger.cursor import registration
 from redis_ledger.cursor.registration import Claim
+from redis_ledger.cursor.scripts import Kind
 from redis_ledger.errors import LedgerError
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
@@ -49,12 +50,16 @@ class ConsumerStandby(Exception):
 class ConsumerSessions:
     def __init__(self, store: Store, clock: Clock, session_ms: int, waiters: Waiters) -> None:
         self._store, self._clock, self._session_ms, self._waiters = store, clock, session_ms, waiters
-        self._shared: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._shared: OrderedDict[tuple[str, str], Kind] = OrderedDict()  # without owner
         self._entered: OrderedDict[tuple[str, str, str], ConsumerSession] = OrderedDict()
 
     def is_shared(self, topic_id: str, name: str) -> bool:
         """Whether the subscription is cached as a shared one."""
-        return (topic_id, name) in self._shared
+        return self._shared.get((topic_id, name)) == "shared"
+
+    def is_key_shared(self, topic_id: str, name: str) -> bool:
+        """Whether the subscription is cached as a key_shared one."""
+        return self._shared.get((topic_id, name)) == "key_shared"
 
     async def enter(self, first: Partition, name: str, consumer: str) -> int | None:
         """Returns the epoch of the consumer's ownership, taking it if it is free; None for a shared subscription.
@@ -66,9 +71,11 @@ class ConsumerSessions:
         if entered is not None and not self._is_old(entered):
             return entered.epoch
         claimed = await self._claim(first, name, consumer, take=True)
-        if claimed is not None and claimed.epoch is None:
+        if claimed is None:
+            return None
+        if claimed.epoch is None:
             raise ConsumerStandby(claimed.owner, claimed.left_ms)
-        return None if claimed is None else claimed.epoch
+        return claimed.epoch
 
     async def wait_turn(self, first: Partition, name: str, consumer: str, deadline_s: float) -> bool:
         """Waits until a stand-by is the active consumer; False at the deadline, or when the broker closes.
@@ -116,8 +123,12 @@ class ConsumerSessions:
         self._shared.clear()
         self._entered.clear()
 
+    def end(self, first: Partition, name: str, consumer: str) -> None:
+        """Evicts the cached epoch of a consumer that closes."""
+        self._entered.pop((first.topic_id, name, consumer), None)
+
     def forget(self, first: Partition, name: str, consumer: str) -> None:
-        """Evicts a cached epoch that a partition has refused, or that has ended."""
+        """Evicts a cached epoch or kind that a partition has refused."""
         self._shared.pop((first.topic_id, name), None)
         self._entered.pop((first.topic_id, name, consumer), None)
 
@@ -136,11 +147,12 @@ class ConsumerSessions:
             self._store, first.keys, first.topic_id, name, consumer,
             now_ms=self._clock.now_ms(), session_ms=self._session_ms, take=take,
         )  # fmt: skip
-        if claimed is None:
-            self._shared[first.topic_id, name] = None
+        if not isinstance(claimed, Claim):
+            self._shared[first.topic_id, name] = claimed
             if len(self._shared) > REMEMBERED_MAX:
                 self._shared.popitem(last=False)
-        elif claimed.epoch is None:
+            return None
+        if claimed.epoch is None:
             self._entered.pop((first.topic_id, name, consumer), None)
         else:
             self._entered[first.topic_id, name, consumer] = ConsumerSession(claimed.epoch, at_s)

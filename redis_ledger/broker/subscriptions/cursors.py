@@ -56,7 +56,7 @@ class Cursors:
         self,
         topic: str,
         name: str,
-        kind: Literal["exclusive", "failover", "shared"],
+        kind: Literal["exclusive", "failover", "shared", "key_shared"],
         start: Literal["earliest", "latest"],
     ) -> bool:
         """Returns whether this call created it.  Afterwards every partition has its cursor.

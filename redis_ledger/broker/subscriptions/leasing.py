@@ -18,11 +18,13 @@ from redis_ledger.broker.subscriptions.consumer_sessions import ConsumerSessions
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule, DeadLetterRules
+from redis_ledger.broker.subscriptions.key_windows import KeyWindows
 from redis_ledger.broker.subscriptions.long_polls import Leased
 from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import scripts
+from redis_ledger.cursor import key_shared, scripts
+from redis_ledger.cursor.key_shared import KeyWindow
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.cursor.scripts import Delivery, NotOwner, Received, ReceiveRequest
 from redis_ledger.decoding.budget import Budget
@@ -77,6 +79,7 @@ class Leasing:
     ) -> None:
         self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
         self._rules, self._mover, self._config, self._clock = rules, mover, config, clock
+        self._windows = KeyWindows()
 
     async def once(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """As `lease`.  If the caller is cancelled, the leased messages are released."""
@@ -165,15 +168,18 @@ class Leasing:
         self, partition: Partition, name: str, request: ReceiveRequest, max_records: int, after: int | None,
         attempt: _Attempt, *, unseen: bool,
     ) -> tuple[list[Message], Received]:  # fmt: skip
-        received = await self._cursors.act(
-            partition,
-            name,
-            lambda p: scripts.receive(
-                self._store, p.keys, p.topic_id, name, request,
-                now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
-                unacked_max=(p.config.max_unacked_per_consumer, p.config.max_unacked_per_subscription),
-            ),
-        )  # fmt: skip
+        if self._sessions.is_key_shared(partition.topic_id, name):
+            received = await self._lease_keys(partition, name, request, max_records, attempt)
+        else:
+            received = await self._cursors.act(
+                partition,
+                name,
+                lambda p: scripts.receive(
+                    self._store, p.keys, p.topic_id, name, request,
+                    now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
+                    unacked_max=_unacked_max(p),
+                ),
+            )  # fmt: skip
         if not received.deliveries:
             return [], received
         # Leasing reads no head of the partition, and the broker that appended or fired the records may be gone.
@@ -189,6 +195,37 @@ class Leasing:
         if read < len(deliveries):
             await self._release([partition], name, request, _ids_of(partition, deliveries[read:]))
         return messages, received
+
+    async def _lease_keys(
+        self, partition: Partition, name: str, request: ReceiveRequest, max_records: int, attempt: _Attempt
+    ) -> Received:
+        """Of a key_shared subscription: with windows until there are enough records, or no new ones."""
+        window, found, left = self._windows.known(partition, name), list[Delivery](), max_records
+        while True:
+            some = await self._lease_in(partition, name, request, window, left)
+            found += some.deliveries
+            left -= sum(each.last - each.first + 1 for each in some.deliveries)
+            if not some.needs_window or left <= 0:
+                return some._replace(deliveries=found)
+            request = request._replace(is_repeat=False)
+            try:
+                window = await self._windows.of(partition, name, some, attempt.budget)
+            except BaseException:
+                await self._release([partition], name, request, _ids_of(partition, found))
+                raise
+
+    async def _lease_in(
+        self, partition: Partition, name: str, request: ReceiveRequest, window: KeyWindow, max_records: int
+    ) -> Received:
+        return await self._cursors.act(
+            partition,
+            name,
+            lambda p: key_shared.receive(
+                self._store, p.keys, p.topic_id, name, request, window,
+                now_ms=self._clock.now_ms(), records_max=max_records, unacked_max=_unacked_max(p),
+                waiting_max=self._config.key_shared_waiting_max,
+            ),
+        )  # fmt: skip
 
     async def _read(
         self, partition: Partition, name: str, consumer: str, deliveries: Sequence[Delivery], attempt: _Attempt
@@ -271,6 +308,10 @@ class Leasing:
                 await self._waiters.poke(p.keys)
 
         await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
+
+
+def _unacked_max(partition: Partition) -> tuple[int, int]:
+    return partition.config.max_unacked_per_consumer, partition.config.max_unacked_per_subscription
 
 
 def _ids_of(partition: Partition, deliveries: Sequence[Delivery]) -> list[MessageId]:

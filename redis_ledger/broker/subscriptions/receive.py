@@ -135,9 +135,27 @@ class Receiver:
                 return leased.messages
         seconds = max(deadline - self._loop.time(), 0)
         (first,) = await self._cursors.chosen(chosen[0].topic, (0,))
+        waiting = _Waiting(self._leasing, receive, chosen)
+        if self._sessions.is_key_shared(first.topic_id, name):
+            return await self._wait_for_keys(receive, chosen, deadline, waiting)
         async with self._sessions.kept(first, name, receive.request.consumer):
-            waiting = _Waiting(self._leasing, receive, chosen)
             return await self._long_polls.wait(name, chosen, max_records, seconds, waiting)
+
+    async def _wait_for_keys(
+        self, receive: ReceiveCall, chosen: Sequence[Partition], deadline: float, waiting: _Waiting
+    ) -> list[Message]:
+        """Each consumer of a key_shared subscription waits for keys of its own, and leases at least every third of a
+        session, which extends its session."""
+        queue = f"{receive.name}\n{receive.request.consumer}"  # no name of a subscription has a line break
+        while True:
+            seconds = max(deadline - self._loop.time(), 0)
+            turn_s = self._config.consumer_session_ms / 3000
+            messages = await self._long_polls.wait(queue, chosen, receive.records_max, min(seconds, turn_s), waiting)
+            if messages or seconds <= turn_s:
+                return messages
+            leased = await self._leasing.once(receive, chosen)
+            if not leased.is_empty:
+                return leased.messages
 
     def _is_left_to_wake_ups(self, name: str, partitions: Sequence[Partition]) -> bool:
         is_shared = self._sessions.is_shared(partitions[0].topic_id, name)

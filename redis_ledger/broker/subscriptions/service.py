@@ -86,7 +86,7 @@ class Subscriptions:
         self,
         topic: str,
         name: str,
-        kind: Literal["exclusive", "failover", "shared"] = "shared",
+        kind: Literal["exclusive", "failover", "shared", "key_shared"] = "shared",
         start: Literal["earliest", "latest"] = "earliest",
     ) -> tuple[SubscriptionStats, bool]:
         """Returns the subscription, and whether this call created it.  Raises SubscriptionExists, UnknownTopic."""
@@ -177,9 +177,12 @@ class Subscriptions:
     ) -> int:
         """Acknowledges on one partition; in a transaction the participant must be registered."""
         if transaction is None:
-            return await self.cursors.act(
+            done = await self.cursors.act(
                 partition, name, lambda p: scripts.ack(self._store, p.keys, p.topic_id, name, consumer, ranges)
             )
+            if self._sessions.is_key_shared(partition.topic_id, name):
+                await self._waiters.poke(partition.keys)  # another consumer may get their keys now
+            return done
         return await self.cursors.act(
             partition, name, lambda p: self._holds_of(p, name).add(consumer, transaction, ranges)
         )
@@ -252,11 +255,12 @@ class Subscriptions:
         partitions = await self.cursors.partitions(topic)
         returned = await self.nack(topic, name, consumer, None, delay_ms=0)
         first = partitions[0]
-        self._sessions.forget(first, name, consumer)
+        is_key_shared = self._sessions.is_key_shared(first.topic_id, name)
+        self._sessions.end(first, name, consumer)
         await self.cursors.act_on_all(
             partitions, name, lambda p: registration.leave(self._store, p.keys, p.topic_id, name, consumer)
         )
-        await self._waiters.poke(first.keys)
+        await self._poke(partitions if is_key_shared else [first])  # the others get its keys, or its turn
         return returned
 
     async def extend_session(self, topic: str, name: str, consumer: str) -> None:

@@ -1,0 +1,193 @@
+"""Any history of a key_shared subscription keeps the promises of docs/decisions/0046, by a state for each record.
+
+    WAITS | Leased(consumer, deadline) | Held(transaction) | DONE
+
+The model does not know the slots, so it does not say which consumer gets a record.  It says what no consumer may get:
+a record before an earlier one of its key, unless that is leased to the same consumer.  In the end, all are delivered.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from redis_ledger.store.script_status import Status
+from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION, connected
+from tests.support.fake_log import FakeLog
+from tests.support.key_shared import KeySharedSubscription
+
+CONSUMERS, KEYS, TXNS = ("c1", "c2", "c3"), ("a", "b", "c", "d", None), ("0-1", "0-2")
+WAITS, DONE = "waits", "done"
+
+
+class Leased(NamedTuple):
+    consumer: str
+    deadline: int
+
+
+class Held(NamedTuple):
+    txn: str
+
+
+def step(name: str, *args: Any) -> Any:
+    return st.tuples(st.just(name), *args)
+
+
+consumers, some = st.sampled_from(CONSUMERS), st.sets(st.integers(0, 30), min_size=1, max_size=4)
+steps = st.one_of(
+    step("append", st.lists(st.sampled_from(KEYS), min_size=1, max_size=6)),
+    step("append", st.lists(st.sampled_from(KEYS), min_size=1, max_size=6)),
+    step("abort_records", st.integers(1, 3)),
+    step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("ack", consumers, some),
+    step("ack", consumers, some),
+    step("nack", consumers, some, st.sampled_from([0, 0, 700])),
+    step("leave", consumers),
+    step("hold", consumers, some, st.sampled_from(TXNS)),
+    step("end", st.sampled_from(TXNS), st.booleans()),
+    step("wait", st.sampled_from([100, 700, SESSION, ACK_TIMEOUT])),
+    step("trim", st.integers(0, 20)),
+    step("seek", st.integers(0, 30)),
+)
+
+
+class Run:
+    def __init__(self, client: Any, prefix: str) -> None:
+        self.log = FakeLog(client, prefix)
+        self.key_of: dict[int, str] = {}
+        self.sub = KeySharedSubscription(self.log, self.key_of)
+        self.at: dict[int, Any] = {}  # records
+
+    def step(self, name: str, *args: Any) -> None:
+        event(name)
+        getattr(self, name)(*args)
+        self.sub.checked()
+
+    def append(self, keys: list[str | None]) -> None:
+        base = self.log.append(len(keys))
+        for offset, key in enumerate(keys, base):
+            self.at[offset] = WAITS
+            if key is not None:
+                self.key_of[offset] = key
+
+    def abort_records(self, records: int) -> None:
+        self.log.append(records, producer="7", in_txn=True)
+        self.log.end("7", commit=False)
+
+    def receive(self, consumer: str, most: int, window: int) -> None:
+        read = int(self.log.client.hget(self.sub.keys.cursor, "read"))
+        got = self.sub.receive(consumer, most, window=(read, min(read + window, self.log.next)))
+        assert len(got.offsets) <= most
+        for offset in self.at:
+            if isinstance(self.at[offset], Leased) and self.at[offset].deadline <= self.sub.now:
+                self.give_back(offset)
+        for offset in sorted(got.offsets):
+            assert self.at[offset] == WAITS, f"{offset} is {self.at[offset]}"
+            assert all(self.is_at(earlier, consumer) for earlier in self.before(offset)), f"{offset} came too early"
+            self.at[offset] = Leased(consumer, self.sub.now + ACK_TIMEOUT)
+
+    def before(self, offset: int) -> list[int]:
+        """Earlier records of the key that are not acknowledged."""
+        key = self.key_of.get(offset)
+        return [
+            o for o in self.at if key is not None and o < offset and self.key_of.get(o) == key and self.at[o] != DONE
+        ]
+
+    def is_at(self, offset: int, consumer: str) -> bool:
+        state = self.at[offset]
+        return isinstance(state, Leased) and state.consumer == consumer
+
+    def give_back(self, offset: int) -> None:
+        """With those behind it of the same key."""
+        self.at[offset] = WAITS
+        for later in self.at:
+            same = self.key_of.get(offset) is not None and self.key_of.get(later) == self.key_of.get(offset)
+            if later > offset and same and isinstance(self.at[later], Leased):
+                self.at[later] = WAITS
+
+    def mine(self, consumer: str, places: set[int]) -> list[int]:
+        found = [o for o in self.at if self.is_at(o, consumer)]
+        return [offset for place, offset in enumerate(found) if place in places]
+
+    def ack(self, consumer: str, places: set[int]) -> None:
+        if offsets := self.mine(consumer, places):
+            assert self.sub.ack(offsets, consumer)[0] == Status.OK
+            self.at.update(dict.fromkeys(offsets, DONE))
+
+    def nack(self, consumer: str, places: set[int], delay: int) -> None:
+        if offsets := self.mine(consumer, places):
+            assert self.sub.nack(offsets, consumer, delay)[:2] == [Status.OK, len(offsets)]
+            for offset in offsets:
+                self.give_back(offset)
+
+    def leave(self, consumer: str) -> None:
+        self.sub.nack(None, consumer)
+        self.sub.leave(consumer)
+        for offset in self.at:
+            if self.is_at(offset, consumer):
+                self.at[offset] = WAITS
+
+    def hold(self, consumer: str, places: set[int], txn: str) -> None:
+        if offsets := self.mine(consumer, places):
+            assert self.sub.hold(txn, offsets, consumer)[0] == Status.OK
+            self.at.update(dict.fromkeys(offsets, Held(txn)))
+
+    def end(self, txn: str, commit: bool) -> None:
+        self.sub.settle(txn, commit=commit)
+        for offset, state in list(self.at.items()):
+            if state == Held(txn):
+                if commit:
+                    self.at[offset] = DONE
+                else:
+                    self.give_back(offset)
+
+    def wait(self, ms: int) -> None:
+        self.sub.now += ms
+
+    def trim(self, start: int) -> None:
+        start = min(max(start, self.log.start), self.log.stable)
+        for txn in TXNS:
+            self.end(txn, commit=True)
+        self.log.trim(start)
+        self.sub.stats()
+        self.at.update({offset: DONE for offset in self.at if offset < start})
+
+    def seek(self, offset: int) -> None:
+        at = min(max(offset, self.log.start), self.log.next)
+        assert self.sub.seek(at)[0] == Status.OK
+        self.at.update({each: DONE if each < at else WAITS for each in self.at})
+
+    def drain(self) -> None:
+        """Everything is delivered in the end, and acknowledged."""
+        for txn in TXNS:
+            self.end(txn, commit=False)
+        for consumer in CONSUMERS[1:]:
+            self.leave(consumer)
+        self.wait(2 * ACK_TIMEOUT)
+        for _ in range(200):
+            self.receive(CONSUMERS[0], 8, 8)
+            self.ack(CONSUMERS[0], set(range(30)))
+            self.wait(1)
+        assert {offset: state for offset, state in self.at.items() if state != DONE} == {}
+        content = self.sub.checked()
+        assert content.mark == content.read == self.log.next
+
+
+def test_any_history_keeps_keys_in_order_and_delivers_everything(redis_url, prefix):
+    numbers = count()
+
+    @settings(suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(steps, max_size=40))
+    def check(history: list[Any]) -> None:
+        with connected(redis_url) as client:
+            run = Run(client, f"{prefix}-{next(numbers)}")
+            for name, *args in history:
+                run.step(name, *args)
+            run.drain()
+
+    check()
