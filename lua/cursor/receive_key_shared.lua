@@ -5,7 +5,7 @@ Redis has no keys of records.  The caller sends a hash of each key for a window 
 
     log      k1  k2  k1  k3  k2  k1        c1 has the slots of k1 and k3, c2 that of k2
     c1 gets  0       2   3       5         1 and 4 wait for c2
-             leased to c1                  until they are acknowledged, nobody but c1 gets k1
+             leased to c1                  until they are acknowledged, only c1 gets k1
 
 A record is leased if its slot is the consumer's (include/key_slots), and all earlier unacknowledged records of its key are
 leased to the consumer.  Else it waits, as a lease without a consumer.  Leases whose time is over wait again, and those

@@ -6,6 +6,7 @@ Every offset from mark to read is in exactly one place: leased, held by a transa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -77,7 +78,7 @@ def check_cursor(sub: SubscriptionPlace, facts: CursorFacts, now_ms: int) -> Ite
         yield sub.finding("cursor_acks", k.acks, "unaccounted", detail, _lease_again(sub, facts, loose, now_ms))
 
 
-def _guards(sub: SubscriptionPlace, facts: CursorFacts) -> list[Guard]:
+def guards_of(sub: SubscriptionPlace, facts: CursorFacts) -> list[Guard]:
     """The cursor is as it was: any acknowledgement or delivery changes one of these."""
     names = ("kind", "mark", "read", "leased", "held", "delivered")
     return [hget(sub.keys.cursor, name, facts.cursor.get(name.encode())) for name in names]
@@ -119,7 +120,7 @@ def _range(sub: SubscriptionPlace, facts: CursorFacts, mark: int, read: int) -> 
     right = min(read, facts.following)
     detail = f"The cursor stands at {mark} to {read}; the log ends at {facts.following}."
     writes = ("HSET", k.cursor, "mark", min(mark, right), "read", right)
-    return sub.finding("cursor_range", k.cursor, "position", detail, edit(_guards(sub, facts), writes))
+    return sub.finding("cursor_range", k.cursor, "position", detail, edit(guards_of(sub, facts), writes))
 
 
 def _damaged_leases(
@@ -159,7 +160,7 @@ def _counts(sub: SubscriptionPlace, facts: CursorFacts, leases: list[Lease], mar
     for name, value in right.items():
         if found.get(name) != value:
             detail = f"The field {name!r} is {found.get(name)}; leases and pending acknowledgements say {value}."
-            repair = edit(_guards(sub, facts), ("HSET", key, name, value))
+            repair = edit(guards_of(sub, facts), ("HSET", key, name, value))
             yield sub.finding("cursor_count", key, name, detail, repair)
 
 
@@ -175,12 +176,15 @@ def _clear_bits(sub: SubscriptionPlace, facts: CursorFacts, both: tuple[int, int
     writes = [Write("HSET", k.acks, (chunk, bytes(bits))), Write("HDEL", k.acks, (ack_chunks.list_name(chunk),))]
     if (full := ack_chunks.without(facts.acks, chunk)) is not None:
         writes.append(Write("HSET", k.acks, (ack_chunks.full_name(chunk), full)))
-    return Edit(tuple(_guards(sub, facts)), tuple(writes))
+    return Edit(tuple(guards_of(sub, facts)), tuple(writes))
 
 
 def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[int, int]], now_ms: int) -> Edit:
     """Makes leases of no consumer of them, due at once."""
     k, some = sub.keys, loose[:UNACCOUNTED_MAX]
+    if sub.kind == "key_shared":  # a lease is one offset
+        each = (offset for first, last in loose for offset in range(first, last + 1))
+        some = [(offset, offset) for offset in itertools.islice(each, UNACCOUNTED_MAX)]
     leased = int(facts.cursor.get(b"leased", b"0")) + size(some)
     writes: list[Write] = []
     for first, last in some:
@@ -189,7 +193,7 @@ def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[i
     writes.append(Write("HSET", k.cursor, ("leased", leased)))
     if b"returned" in facts.cursor:
         writes.append(Write("HSET", k.cursor, ("returned", int(facts.cursor[b"returned"]) + size(some))))
-    return Edit(tuple(_guards(sub, facts)), tuple(writes))
+    return Edit(tuple(guards_of(sub, facts)), tuple(writes))
 
 
 # -- indexes of leases, by page ----------------------------------------------------------------------------------------
@@ -203,7 +207,7 @@ def check_lease_index(
     if lease is None and row is not None:
         return  # see check_cursor
     shown = name.decode(errors="replace")
-    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else lease.deadline}
+    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else lease.due}
     for key, stored in ((k.spans, span), (k.due, due)):
         if stored == right[key]:
             continue

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from redis_ledger.cursor import ack_chunks
 
+WAITING = 1 << 52
 _RANGE = re.compile(rb"(\d+)-(\d+)-(\d+)")
 
 
@@ -21,6 +23,11 @@ class Lease(NamedTuple):
     @property
     def size(self) -> int:
         return self.last - self.first + 1
+
+    @property
+    def due(self) -> int:
+        """Its score in `due`: of a key_shared subscription, what waits is in front (lua/include/cursor)."""
+        return self.deadline or self.first - WAITING
 
     @property
     def is_nobodys(self) -> bool:
@@ -39,7 +46,8 @@ class Lease(NamedTuple):
 
 
 class CursorFacts(NamedTuple):
-    """All of one moment.  leases, pending, acks: fields and values; start, following: of the partition."""
+    """All of one moment.  leases, pending, acks: fields and values; start, following: of the partition.  keys: of a
+    key_shared subscription, fields of the leases that are its index of keys."""
 
     cursor: Mapping[bytes, bytes]
     leases: Mapping[bytes, bytes]
@@ -47,6 +55,7 @@ class CursorFacts(NamedTuple):
     acks: Mapping[bytes, bytes]
     start: int
     following: int
+    keys: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 def pending_ranges(pending: Mapping[bytes, bytes]) -> list[tuple[int, int]]:
@@ -100,3 +109,11 @@ def overlaps(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> list
         else:
             j += 1
     return found
+
+
+def unacked_offsets(facts: CursorFacts) -> list[int]:
+    """What is leased or held, from the mark on."""
+    mark = int(facts.cursor.get(b"mark", b"0"))
+    leases = [lease for name, row in facts.leases.items() if (lease := Lease.parse(name, row)) is not None]
+    ranges = clipped([*((lease.first, lease.last) for lease in leases), *pending_ranges(facts.pending)], mark)
+    return [offset for first, last in ranges for offset in range(first, last + 1)]

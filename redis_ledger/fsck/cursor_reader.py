@@ -7,13 +7,20 @@ moment; its counts are compared if the cursor is the same before and after.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
-from redis_ledger.fsck.cursor_check import SubscriptionPlace, check_cursor, check_lease_index, check_pending
-from redis_ledger.fsck.cursor_facts import CursorFacts
+from redis_ledger.fsck.cursor_check import (
+    SubscriptionPlace,
+    check_cursor,
+    check_lease_index,
+    check_pending,
+    guards_of,
+)
+from redis_ledger.fsck.cursor_facts import CursorFacts, unacked_offsets
 from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held, HeldCheck
+from redis_ledger.fsck.key_index_check import check_keys, is_key_field
 from redis_ledger.fsck.key_table import subscription_keys
 from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.partition_facts import Place
@@ -84,7 +91,10 @@ class CursorReader:
         found = await self._lease_indexes(sub)
         if facts is not None:
             found += check_pending(sub, facts.pending)
-            found += check_cursor(sub, facts, now_ms)
+            wrong = list(check_cursor(sub, facts, now_ms))
+            found += wrong
+            if sub.kind == "key_shared" and not wrong:
+                found += check_keys(sub, facts.keys, unacked_offsets(facts), guards_of(sub, facts))
         return found
 
     async def _at_once(self, sub: SubscriptionPlace) -> CursorFacts:
@@ -94,7 +104,8 @@ class CursorReader:
             [*(("HGETALL", key) for key in keys), ("HMGET", self._k.state, "start", "next")]
         )
         start, following = (int(each) if each and each.isdigit() else 0 for each in state or (None, None))
-        return CursorFacts(pairs(cursor), pairs(leases), pairs(pending), pairs(acks), start, following)
+        leased, index = _split(sub, pairs(leases))
+        return CursorFacts(pairs(cursor), leased, pairs(pending), pairs(acks), start, following, index)
 
     async def _in_pages(self, sub: SubscriptionPlace) -> CursorFacts | None:
         k, read = sub.keys, self._reading
@@ -107,14 +118,15 @@ class CursorReader:
             if pairs(before) == pairs(after):
                 start, following = (int(each or 0) for each in state or (None, None))
                 leases, pending, acks = hashes
-                return CursorFacts(pairs(after), leases, pending, acks, start, following)
+                leased, index = _split(sub, leases)
+                return CursorFacts(pairs(after), leased, pending, acks, start, following, index)
         return None
 
     async def _lease_indexes(self, sub: SubscriptionPlace) -> list[Finding]:
-        k, found, seen = sub.keys, list[Finding](), set[bytes]()
+        k, found, seen, is_keyed = sub.keys, list[Finding](), set[bytes](), sub.kind == "key_shared"
 
         async def compare(names: Sequence[bytes]) -> None:
-            some = [name for name in names if name not in seen]
+            some = [name for name in names if name not in seen and not (is_keyed and is_key_field(name))]
             seen.update(some)
             for at in range(0, len(some), PAGE):
                 part = some[at : at + PAGE]
@@ -171,3 +183,13 @@ def _unlisted(sub: SubscriptionPlace, kind: bytes, stored: bytes | None) -> Find
 
 def _score(text: bytes | None) -> int | None:
     return None if text is None else int(float(text))
+
+
+def _split(
+    sub: SubscriptionPlace, fields: Mapping[bytes, bytes]
+) -> tuple[Mapping[bytes, bytes], Mapping[bytes, bytes]]:
+    """Leases, and the index of keys."""
+    if sub.kind != "key_shared":
+        return fields, {}
+    index = {name: value for name, value in fields.items() if is_key_field(name)}
+    return {name: value for name, value in fields.items() if name not in index}, index

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from redis_ledger import AsyncClient
-from redis_ledger.broker.produce.encode import NewRecord
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import LedgerError, SubscriptionExists, WrongSubscriptionKind
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import one, two

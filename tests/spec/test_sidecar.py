@@ -86,7 +86,8 @@ async def test_a_transaction_ends_in_the_buffer_in_which_it_began(redis_url, pre
         txn = await begun(a, "a")
         partition = await b.catalog.partition("t", 0)
         partition._has_sidecar = False
-        await b.records.produce("t", records("b"), transaction=txn)
+        async with asyncio.timeout(30):
+            await b.records.produce("t", records("b"), transaction=txn)
         await a.records.produce("t", records("c"), transaction=txn)
         assert await raw(a) == []
         await b.transactions.commit(txn)

@@ -1,4 +1,4 @@
-"""Hashes of keys for key_shared subscriptions: the broker reads records in advance, since Redis does not have their keys.
+"""Hashes of keys for key_shared subscriptions: the broker reads new records first, since Redis has no keys.
 
     read ─▶ decode ─▶ hash of each key ─▶ window ─▶ cursor/receive_key_shared
 
