@@ -175,8 +175,6 @@ while looked < WAITING_LOOK_MAX and has_room() do
         deliver(offset, count, fields)
         lease_to_consumer(offset, count)
       end
-    elseif key and taken[key] then
-      taken[key].is_free = false -- an earlier one of the key waits
     end
   end
   looked = looked + #some
@@ -215,7 +213,6 @@ local function take(first, last, fields)
       end
       cursors.add_key(c, offset, key)
       cursors.put(c, offset, offset, cursors.UNSEEN, 0, 0)
-      if taken[key] then taken[key].is_free = false end
     end
     seen = seen + 1
   end

@@ -44,7 +44,9 @@ def test_a_subscription_and_a_group_say_whom_they_wait_for(shop, look):
     page.get_by_role("heading", name="Transaction").wait_for()
     page.go_back()
     page.goto(f"{shop.url}/group?name=reports")
-    expect(page.get_by_text("The group has no members: 1 record not consumed. Later records are blocked by transaction")).to_be_visible()
+    expect(
+        page.get_by_text("The group has no members: 1 record not consumed. Later records are blocked by transaction")
+    ).to_be_visible()
     expect(page.get_by_text(f"Later records are blocked by transaction {shop.shop.stuck}")).to_be_visible()
 
 
