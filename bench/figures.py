@@ -39,7 +39,7 @@ GROWTH = (
 )  # fmt: skip
 SURVIVE = ("unavailable",)
 TXN = ("sends_acks", "empty", "batching", "start", "wake", "txn_bytes")
-ACKS = ("receive_ack", "ack_batch", "holes")
+ACKS = ("receive_ack", "key_shared", "ack_batch", "holes")
 SIDECAR = ("sidecar",)
 _APART = {
     DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH, SURVIVE_BEGIN: SURVIVE, TXN_BEGIN: TXN,

@@ -13,6 +13,7 @@ import itertools
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Literal
 
 import msgspec
 
@@ -87,12 +88,15 @@ async def by_rest(served: RunningBroker, topic: str, consumers: int, records: in
     await asyncio.gather(*(consumer(f"c{number}") for number in range(consumers)))
 
 
-async def by_sdk(served: RunningBroker, topic: str, consumers: int, records: int) -> None:
+async def by_sdk(
+    served: RunningBroker, topic: str, consumers: int, records: int, kind: Literal["shared", "key_shared"] = "shared"
+) -> None:
     left = records
 
     async def consume(client: AsyncClient, name: str) -> None:
         nonlocal left
-        async with client.consumer(topic, SUBSCRIPTION, name=name, ack_timeout_ms=ACK_TIMEOUT_MS) as consumer:
+        consuming = client.consumer(topic, SUBSCRIPTION, name=name, kind=kind, ack_timeout_ms=ACK_TIMEOUT_MS)
+        async with consuming as consumer:
             while left > 0:
                 messages = await consumer.receive(PER_RECEIVE, wait_ms=100)
                 if messages:
