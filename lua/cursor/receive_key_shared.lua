@@ -163,10 +163,20 @@ while looked < WAITING_LOOK_MAX and has_room() do
   local some = redis.call("ZRANGEBYSCORE", c.due, after, "(-1", "LIMIT", 0, PAGE)
   local offsets = {}
   for i, name in ipairs(some) do offsets[i] = tonumber(name) end
-  local keys = cursors.keys_of(c, offsets)
+  local keys, own, rows = cursors.keys_of(c, offsets), {}, {}
+  for i, offset in ipairs(offsets) do
+    local key = keys[offset]
+    if key and is_own(key) then
+      own[#own + 1], rows[#rows + 1] = key, some[i]
+    else
+      keys[offset] = nil
+    end
+  end
+  cursors.load_lists(c, own)
+  cursors.load_leases(c, rows)
   for _, offset in ipairs(offsets) do
     local key = keys[offset]
-    if key and is_own(key) and is_first(key, offset) then
+    if key and is_first(key, offset) then
       if not has_room() then break end
       local lease, fields = cursors.lease_of(c, offset), entry_of(offset)
       if lease and fields then
@@ -184,9 +194,17 @@ end
 if looked >= WAITING_LOOK_MAX and more == 0 and left > 0 then more = 4 end
 
 -- 4. New records.
-local function key_at(offset)
-  local at = (offset - from) * 4
-  return string.format("%02x%02x%02x%02x", string.byte(hashes, at + 1, at + 4))
+local new_keys = {} -- by offset
+
+-- Reads the keys of some offsets of the window.
+local function load_keys(first, last)
+  local keys = {}
+  for offset = first, last do
+    local at = (offset - from) * 4
+    local key = string.format("%02x%02x%02x%02x", string.byte(hashes, at + 1, at + 4))
+    new_keys[offset], keys[#keys + 1] = key, key
+  end
+  cursors.load_lists(c, keys)
 end
 
 local passed, seen, limit = {}, 0, nil
@@ -200,7 +218,8 @@ local function take(first, last, fields)
       more = 1
       return offset
     end
-    local key = key_at(offset)
+    if not new_keys[offset] then load_keys(offset, math.min(last, offset + NEW_MAX - seen - 1)) end
+    local key = new_keys[offset]
     if is_own(key) and is_first(key, offset) then
       if not has_room() then return offset end
       cursors.add_key(c, offset, key)

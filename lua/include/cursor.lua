@@ -53,7 +53,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending)
     returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
-    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, lists = {}, key_of = {},
+    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, lists = {}, key_of = {}, rows = {},
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
   return c

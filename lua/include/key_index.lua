@@ -14,6 +14,30 @@ function cursors.list(c, key)
   return list
 end
 
+-- Reads many lists, or many leases, with one command.
+function cursors.load_lists(c, keys)
+  local names, missing = {}, {}
+  for _, key in ipairs(keys) do
+    if not c.lists[key] then
+      c.lists[key] = { text = "," } -- so that a key is read once
+      names[#names + 1], missing[#missing + 1] = "k" .. key, key
+    end
+  end
+  for i = 1, #names, 4000 do
+    local texts = redis.call("HMGET", c.leases, unpack(names, i, math.min(i + 3999, #names)))
+    for j, text in ipairs(texts) do
+      if text then c.lists[missing[i + j - 1]].text = text end
+    end
+  end
+end
+
+function cursors.load_leases(c, names)
+  for i = 1, #names, 4000 do
+    local texts = redis.call("HMGET", c.leases, unpack(names, i, math.min(i + 3999, #names)))
+    for j, text in ipairs(texts) do c.rows[tonumber(names[i + j - 1])] = text end
+  end
+end
+
 -- Adds an offset above all others of its key.
 function cursors.add_key(c, offset, key)
   local list = cursors.list(c, key)
@@ -41,7 +65,9 @@ function cursors.forget_keys(c, ranges)
   for i = 1, #ranges, 2 do
     for offset = ranges[i], ranges[i + 1] do offsets[#offsets + 1] = offset end
   end
-  local of = cursors.keys_of(c, offsets)
+  local of, keys = cursors.keys_of(c, offsets), {}
+  for _, key in pairs(of) do keys[#keys + 1] = key end
+  cursors.load_lists(c, keys)
   for _, offset in ipairs(offsets) do
     if of[offset] then
       local list = cursors.list(c, of[offset])
@@ -57,7 +83,9 @@ end
 function cursors.lease_of(c, offset)
   local row = c.writes[offset]
   if row == false then return nil end
-  local text = row and row[1] or redis.call("HGET", c.leases, cursors.whole(offset))
+  local text = row and row[1]
+  if not text then text = c.rows[offset] end
+  if text == nil then text = redis.call("HGET", c.leases, cursors.whole(offset)) end
   return text and cursors.lease(offset, text) or nil
 end
 
@@ -98,5 +126,5 @@ function cursors.save_keys(c)
   end
   cursors.call_chunked("HDEL", c.leases, gone)
   cursors.call_chunked("HSET", c.leases, kept)
-  c.lists, c.key_of = {}, {}
+  c.lists, c.key_of, c.rows = {}, {}, {}
 end

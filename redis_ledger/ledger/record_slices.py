@@ -76,15 +76,23 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
     except (Moved, PayloadReclaimed):
         return await _read(reader, pieces, budget)  # the reader's offsets are up to date by now
     offloaded: list[tuple[LogEntry, list[Record]]] = []
+    ends = {piece.entry.base_offset: piece.last for piece in pieces}
     found: list[Read] = []
+    batch: Read = Found(-1, [])  # the last one, decoded from its first piece to its last, or its error
+    at = -1
     for piece in pieces:
-        if found and budget.is_spent:
-            break
         base = piece.entry.base_offset
+        if found and budget.is_spent and base != at:
+            break
         try:
             if base in payloads:  # at rest a batch's own base offset is 0
-                records = await paced.decode(payloads[base], budget, piece.first - base, piece.last - base)
-                found.append(Found(base, records))
+                if base != at:
+                    at = base
+                    batch = await _decoded(payloads[base], budget, piece.first - base, ends[base] - base)
+                if isinstance(batch, Found):
+                    found.append(Found(base, within(batch.records, piece.first - base, piece.last - base)))
+                else:
+                    found.append(batch)
             else:
                 found.append(Found(0, await _offloaded(reader, piece, offloaded_end, budget, offloaded)))
         except DecodingBusy:
@@ -94,6 +102,16 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
         except UNREADABLE as error:
             found.append(error.with_traceback(None))  # the traceback would keep the unpacked records in memory
     return found
+
+
+async def _decoded(payload: bytes | memoryview, budget: Budget, first: int, last: int) -> Read:
+    """Raises DecodingBusy."""
+    try:
+        return Found(0, await paced.decode(payload, budget, first, last))
+    except DecodingBusy:
+        raise
+    except UNREADABLE as error:
+        return error.with_traceback(None)  # the traceback would keep the unpacked records in memory
 
 
 async def _offloaded(
