@@ -22,7 +22,7 @@ RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} as cursor/re
             now, 2, 3 or 4: the limit of the consumer, of the subscription, or of waiting offsets allows no more, 5: the
             window does not reach as far as new records; a delivery is 11 values, as in cursor/receive
             | {TOO_MANY} consumers | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind}
-COMPLEXITY  O(d log l + w + e) for d due leases (at most 192), w waiting offsets looked at (at most 2000) and e new offsets
+COMPLEXITY  O(d log l + w + e) for d due leases (at most 192), w waiting offsets of the consumer's slots (at most 2000) and e new offsets
             (at most 1000 of 400 log entries)
 WRITES      the consumer's session, and leases
 SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/0046
@@ -48,8 +48,8 @@ if walk then
   checkpoints.step(KEYS[1], aborted, walk)
   return { OK, c.mark, c.read, stable, 1, -1 }
 end
-local is_own, membership = slots.of(c.cursor, consumer, now, session)
-if not is_own then return { TOO_MANY } end
+local own, is_own, membership = slots.of(c.cursor, consumer, now, session)
+if not own then return { TOO_MANY } end
 cursors.trim(c, tonumber(state[2]))
 
 local reply, more = { OK, 0, 0, 0, 0, 0 }, 0
@@ -119,13 +119,17 @@ end
 -- 2. Leases whose time is over wait from now on.
 local names = redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3], "LIMIT", 0, DUE_MAX)
 if #names == DUE_MAX then more = 1 end
-for _, lease in ipairs(cursors.leases_at(c, names)) do
-  if c.writes[lease.first] == nil then
+local overdue, firsts = cursors.leases_at(c, names), {}
+for i, lease in ipairs(overdue) do firsts[i] = lease.first end
+local keys_due = cursors.keys_of(c, firsts)
+for _, lease in ipairs(overdue) do
+  local key = keys_due[lease.first]
+  if key and c.writes[lease.first] == nil then
     cursors.drop(c, lease)
     if cursors.is_unassigned(lease.consumer) then
-      cursors.put(c, lease.first, lease.first, lease.consumer, lease.count, 0)
+      cursors.put_waiting(c, lease.first, lease.consumer, lease.count, key)
     else
-      cursors.put(c, lease.first, lease.first, "", lease.count, 0)
+      cursors.put_waiting(c, lease.first, "", lease.count, key)
       cursors.return_followers(c, { lease.first }, 0)
     end
   end
@@ -158,38 +162,37 @@ local function lease_to_consumer(offset, count)
   permits = permits - 1
 end
 
-local looked, after = 0, "-inf"
-while looked < WAITING_LOOK_MAX and has_room() do
-  local some = redis.call("ZRANGEBYSCORE", c.due, after, "(-1", "LIMIT", 0, PAGE)
-  local offsets = {}
-  for i, name in ipairs(some) do offsets[i] = tonumber(name) end
-  local keys, own, rows = cursors.keys_of(c, offsets), {}, {}
-  for i, offset in ipairs(offsets) do
-    local key = keys[offset]
-    if key and is_own(key) then
-      own[#own + 1], rows[#rows + 1] = key, some[i]
-    else
-      keys[offset] = nil
-    end
-  end
-  cursors.load_lists(c, own)
-  cursors.load_leases(c, rows)
-  for _, offset in ipairs(offsets) do
-    local key = keys[offset]
-    if key and is_first(key, offset) then
-      if not has_room() then break end
-      local lease, fields = cursors.lease_of(c, offset), entry_of(offset)
-      if lease and fields then
-        local count = lease.consumer == cursors.UNSEEN and lease.count or lease.count + 1
-        cursors.drop(c, lease)
-        deliver(offset, count, fields)
-        lease_to_consumer(offset, count)
+-- Slots in turn, so that none is always the last one.
+local looked, begin = 0, #own > 0 and 2 * (now % (#own / 2)) or 0
+for i = 1, #own, 2 do
+  local at = (begin + i - 1) % #own + 1
+  local lowest = cursors.whole(cursors.slot_score(own[at]))
+  local upto = "(" .. cursors.whole(math.min(cursors.slot_score(own[at + 1] + 1), -1)) -- -1 is the sentinel
+  while looked < WAITING_LOOK_MAX and has_room() do
+    local some = redis.call("ZRANGEBYSCORE", c.due, lowest, upto, "WITHSCORES", "LIMIT", 0, PAGE)
+    local offsets, rows, keys = {}, {}, {}
+    for j = 1, #some, 2 do offsets[#offsets + 1], rows[#rows + 1] = tonumber(some[j]), some[j] end
+    local of = cursors.keys_of(c, offsets)
+    for _, key in pairs(of) do keys[#keys + 1] = key end
+    cursors.load_lists(c, keys)
+    cursors.load_leases(c, rows)
+    for _, offset in ipairs(offsets) do
+      local key = of[offset]
+      if key and is_first(key, offset) then
+        if not has_room() then break end
+        local lease, fields = cursors.lease_of(c, offset), entry_of(offset)
+        if lease and fields then
+          local count = lease.consumer == cursors.UNSEEN and lease.count or lease.count + 1
+          cursors.drop(c, lease)
+          deliver(offset, count, fields)
+          lease_to_consumer(offset, count)
+        end
       end
     end
+    looked = looked + #offsets
+    if #offsets < PAGE then break end
+    lowest = "(" .. string.format("%.0f", tonumber(some[#some]))
   end
-  looked = looked + #some
-  if #some < PAGE then break end
-  after = "(" .. string.format("%.0f", offsets[#offsets] - cursors.WAITING)
 end
 if looked >= WAITING_LOOK_MAX and more == 0 and left > 0 then more = 4 end
 
@@ -231,7 +234,7 @@ local function take(first, last, fields)
         return offset
       end
       cursors.add_key(c, offset, key)
-      cursors.put(c, offset, offset, cursors.UNSEEN, 0, 0)
+      cursors.put_waiting(c, offset, cursors.UNSEEN, 0, key)
     end
     seen = seen + 1
   end

@@ -22,9 +22,6 @@ local NUMBERS = {
   "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned", "tracked",
 }
 
--- `due` has an offset that waits (include/key_index) below the sentinel, in order: offset - WAITING.
-cursors.WAITING = 2 ^ 52
-
 -- Whether leases have keys: include/key_index.
 function cursors.has_keys(kind) return kind == "key_shared" end
 
@@ -234,7 +231,7 @@ function cursors.put(c, first, last, consumer, count, deadline, request)
   end
   local text = string.format("%d %s %d %d", last, consumer, count, deadline)
   if request and request ~= "" then text = text .. " " .. request end
-  c.writes[first] = { text, cursors.whole(deadline == 0 and first - cursors.WAITING or deadline) }
+  c.writes[first] = { text, cursors.whole(deadline) }
   c.leased = c.leased + last - first + 1
   if cursors.is_unassigned(consumer) then
     c.returned = c.returned + last - first + 1

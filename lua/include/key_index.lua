@@ -2,8 +2,18 @@
 --     leases  "o<offset>" → key, eight hexadecimal digits
 --             "k<key>"    → ",17,23,42,": its unacknowledged offsets, ascending
 -- The state of an offset is that of its lease: leased to a consumer, without a consumer (it waits, or was returned), or
--- without a lease (a transaction holds it).  An offset that waits has deadline 0, and in `due` a score below -1 by which
--- such offsets are in order (include/cursor); one that was returned with a delay gets it when the delay is over.
+-- without a lease (a transaction holds it).  An offset that waits has deadline 0, and in `due` a score below -1 which orders
+-- such offsets by slot (the last byte of the key), then by offset; one that was returned with a delay gets it later.
+cursors.PER_SLOT, cursors.WAITING = 2 ^ 44, 2 ^ 52
+
+-- The lowest score of what waits in a slot, 0 to 255.
+function cursors.slot_score(slot) return slot * cursors.PER_SLOT - cursors.WAITING end
+
+-- Makes an offset wait.
+function cursors.put_waiting(c, offset, consumer, count, key)
+  cursors.put(c, offset, offset, consumer, count, 0)
+  c.writes[offset][2] = cursors.whole(cursors.slot_score(tonumber(string.sub(key, -2), 16)) + offset)
+end
 
 function cursors.list(c, key)
   local list = c.lists[key]
@@ -100,7 +110,11 @@ function cursors.return_followers(c, offsets, deadline)
       local lease = cursors.lease_of(c, tonumber(behind))
       if lease and not cursors.is_unassigned(lease.consumer) then
         cursors.drop(c, lease)
-        cursors.put(c, lease.first, lease.first, "", lease.count, deadline)
+        if deadline == 0 then
+          cursors.put_waiting(c, lease.first, "", lease.count, of[offset])
+        else
+          cursors.put(c, lease.first, lease.first, "", lease.count, deadline)
+        end
       end
     end
   end

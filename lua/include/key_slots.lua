@@ -32,8 +32,8 @@ function slots.divide(text, before, after)
   return table.concat(owner)
 end
 
--- Returns a function that tells whether a key is the consumer's, and fields of the cursor to write; nil if there are too
--- many consumers.
+-- Returns the consumer's slots as {first, last, first, last, ...} from 0, a function that tells whether a key is the
+-- consumer's, and fields of the cursor to write; nil if there are too many consumers.
 function slots.of(cursor, consumer, now, session)
   local stored = redis.call("HMGET", cursor, "slots", "members", "members_until")
   local text, before, place, row = stored[1] or "", {}, nil, {}
@@ -59,5 +59,11 @@ function slots.of(cursor, consumer, now, session)
     end
     row = { "slots", text, "members", names, "members_until", string.format("%d", ends) }
   end
-  return function(key) return string.byte(text, 1 + tonumber(string.sub(key, -2), 16)) == place end, row
+  local own = {}
+  for slot = 0, slots.COUNT - 1 do
+    if string.byte(text, slot + 1) == place then
+      if own[#own] == slot - 1 then own[#own] = slot else own[#own + 1], own[#own + 2] = slot, slot end
+    end
+  end
+  return own, function(key) return string.byte(text, 1 + tonumber(string.sub(key, -2), 16)) == place end, row
 end

@@ -11,8 +11,9 @@ Source: docs/decisions/0046.
 
 from __future__ import annotations
 
+import re
 import zlib
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from redis_ledger.cursor.script_errors import token
 from redis_ledger.cursor.scripts import Received, ReceiveRequest, received
@@ -21,6 +22,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Script, Store
 
 HASH_BYTES = 4
+_KEY = re.compile(rb"[0-9a-f]{8}")
 _RECEIVE = Script.load("cursor/receive_key_shared")
 
 
@@ -45,6 +47,21 @@ NO_WINDOW = KeyWindow(0, b"")
 def hash_of(key: bytes | None, offset: int) -> bytes:
     """A record without a key has one of its own, so such records are spread evenly and have no order."""
     return zlib.crc32(b"%d" % offset if key is None else key).to_bytes(HASH_BYTES, "big")
+
+
+def is_key(stored: bytes | None) -> TypeGuard[bytes]:
+    """Whether a stored key has its form."""
+    return stored is not None and _KEY.fullmatch(stored) is not None
+
+
+def key_of_none(offset: int) -> bytes:
+    """The stored key of a record without one."""
+    return hash_of(None, offset).hex().encode()
+
+
+def waiting_score(key: bytes, offset: int) -> int:
+    """The score in `due` of an offset that waits: lua/include/key_index.  key: hexadecimal digits."""
+    return (int(key[-2:], 16) << 44) + offset - (1 << 52)
 
 
 async def receive(

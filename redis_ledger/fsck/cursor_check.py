@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from redis_ledger.cursor import ack_chunks
 from redis_ledger.cursor.ack_chunks import CHUNK
+from redis_ledger.cursor.key_shared import is_key, key_of_none, waiting_score
 from redis_ledger.fsck.cursor_facts import (
     CursorFacts,
     Lease,
@@ -200,25 +201,31 @@ def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[i
 
 
 def check_lease_index(
-    sub: SubscriptionPlace, name: bytes, row: bytes | None, span: int | None, due: int | None
+    sub: SubscriptionPlace, name: bytes, row: bytes | None, span: int | None, due: int | None, key: bytes | None = None
 ) -> Iterator[Finding]:
-    """All of one moment."""
+    """All of one moment.  key: of a key_shared subscription, as stored."""
     k, lease = sub.keys, Lease.parse(name, row)
     if lease is None and row is not None:
         return  # see check_cursor
     shown = name.decode(errors="replace")
-    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else lease.due}
-    for key, stored in ((k.spans, span), (k.due, due)):
-        if stored == right[key]:
+    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else _due(sub, lease, key)}
+    for index, stored in ((k.spans, span), (k.due, due)):
+        if stored == right[index]:
             continue
-        guards = [hget(k.leases, name, row), zscore(key, name, stored)]
-        wanted = right[key]
+        guards = [hget(k.leases, name, row), zscore(index, name, stored)]
+        wanted = right[index]
         if wanted is None:
-            detail, repair = f"There is no lease from {shown}; the index has it.", edit(guards, ("ZREM", key, name))
+            detail, repair = f"There is no lease from {shown}; the index has it.", edit(guards, ("ZREM", index, name))
         else:
             detail = f"The lease from {shown} belongs at {wanted}; the index has {stored}."
-            repair = edit(guards, ("ZADD", key, wanted, name))
-        yield sub.finding("lease_index", key, shown, detail, repair)
+            repair = edit(guards, ("ZADD", index, wanted, name))
+        yield sub.finding("lease_index", index, shown, detail, repair)
+
+
+def _due(sub: SubscriptionPlace, lease: Lease, key: bytes | None) -> int:
+    if lease.deadline or sub.kind != "key_shared":
+        return lease.deadline
+    return waiting_score(key if is_key(key) else key_of_none(lease.first), lease.first)
 
 
 # -- pending acknowledgements ------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from redis_ledger.cursor import ack_chunks
 
-WAITING = 1 << 52
 _RANGE = re.compile(rb"(\d+)-(\d+)-(\d+)")
 
 
@@ -23,11 +22,6 @@ class Lease(NamedTuple):
     @property
     def size(self) -> int:
         return self.last - self.first + 1
-
-    @property
-    def due(self) -> int:
-        """Its score in `due`: of a key_shared subscription, what waits is in front (lua/include/cursor)."""
-        return self.deadline or self.first - WAITING
 
     @property
     def is_nobodys(self) -> bool:

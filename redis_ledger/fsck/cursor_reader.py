@@ -131,11 +131,14 @@ class CursorReader:
             for at in range(0, len(some), PAGE):
                 part = some[at : at + PAGE]
                 replies = await self._reading.atomic(
-                    [("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part)]
-                )
-                rows, spans, dues = (reply or [None] * len(part) for reply in replies)
-                for name, row, span, due in zip(part, rows, spans, dues, strict=True):
-                    found.extend(check_lease_index(sub, name, row, _score(span), _score(due)))
+                    [
+                        ("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part),
+                        ("HMGET", k.leases, *(b"o" + name for name in part)),
+                    ]
+                )  # fmt: skip
+                rows, spans, dues, keys = (reply or [None] * len(part) for reply in replies)
+                for name, row, span, due, key in zip(part, rows, spans, dues, keys, strict=True):
+                    found.extend(check_lease_index(sub, name, row, _score(span), _score(due), key))
 
         async for page in self._reading.fields(self._k.state, k.leases):
             await compare(page)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from redis_ledger.cursor.key_shared import hash_of
+from redis_ledger.cursor.key_shared import is_key, key_of_none
 from redis_ledger.fsck.cursor_check import SubscriptionPlace
 from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, hget
 
-_KEY = re.compile(rb"[0-9a-f]{8}")
 _FIELD = re.compile(rb"o\d+|k[0-9a-f]{8}")
 WRITES_MAX = 1_000  # of one edit; others are for the next round
 
@@ -33,9 +32,9 @@ def check_keys(
     lists: dict[bytes, list[int]] = {}
     for offset in sorted(unacked):
         name = b"o%d" % offset
-        key = stored.get(name, b"")
-        if not _KEY.fullmatch(key):
-            key = hash_of(None, offset).hex().encode()
+        key = stored.get(name)
+        if not is_key(key):
+            key = key_of_none(offset)
         right[name] = key
         lists.setdefault(key, []).append(offset)
     for key, offsets in lists.items():

@@ -46,7 +46,7 @@ Read = Found | BadRequest
 
 
 async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
-    """The records of each piece, or the error of its batch.
+    """The records of each piece, or the error of its batch.  Pieces are in the order of their offsets.
 
     Reads pieces until the budget is spent, at least one; none if other reads of the same request hold the memory.
     Records that were compacted away or trimmed are left out.  Raises as `PartitionReader.read` does, and DecodingBusy.

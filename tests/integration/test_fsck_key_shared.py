@@ -109,7 +109,10 @@ async def test_each_damage_is_found_and_repaired(scene, damage, is_paged, monkey
         monkeypatch.setattr(reading, "PAGE", 2)
     await damage(scene)
     kinds = {each.kind for each in await scene.check()}
-    assert kinds == {"lease_index" if damage is _due_elsewhere else "key_index"}
+    # What waits is in the order of its slot, so a lost key is in another place there
+    assert kinds - ({"lease_index"} if damage is _lost_key else set()) == {
+        "lease_index" if damage is _due_elsewhere else "key_index"
+    }
     assert await scene.check(repair=True) == []
     assert await scene.check() == []
     await scene.drain()

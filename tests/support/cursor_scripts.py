@@ -14,6 +14,7 @@ from redis import Redis
 from redis.cluster import ClusterNode, RedisCluster
 
 from redis_ledger.cursor import ack_chunks
+from redis_ledger.cursor.key_shared import waiting_score
 from redis_ledger.cursor.ranges import flat, to_ranges
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
@@ -22,7 +23,6 @@ from tests.support.fake_log import TOPIC_ID, FakeLog
 from tests.support.script_functions import run_script
 
 CHUNK = 8192
-WAITING = 1 << 52  # of a key_shared subscription: include/cursor
 NOW = 1_000_000
 ACK_TIMEOUT, SESSION = 30_000, 10_000
 
@@ -244,7 +244,8 @@ class Subscription:
                 leases[offset] = (consumer, int(count), int(deadline))
         assert {int(k): v for k, v in client.zrange(keys.spans, 0, -1, withscores=True) if k} == {f: f for f in rows}
         due = {int(k): int(v) for k, v in client.zrange(keys.due, 0, -1, withscores=True) if k}
-        assert due == {first: leases[first][2] or first - WAITING for first in rows}
+        keys_of = {int(k[1:]): v for k, v in client.hgetall(keys.leases).items() if k[:1] == b"o"}
+        assert due == {first: leases[first][2] or waiting_score(keys_of[first], first) for first in rows}
 
         pending: dict[int, tuple[str, int]] = {}
         for txn, text in client.hgetall(keys.pending).items():

@@ -206,7 +206,7 @@ class Leasing:
             found += some.deliveries
             left -= sum(each.last - each.first + 1 for each in some.deliveries)
             if not some.needs_window or left <= 0:
-                return some._replace(deliveries=found)
+                return some._replace(deliveries=sorted(found))  # those that waited come by slot
             request = request._replace(is_repeat=False)
             try:
                 window = await self._windows.of(partition, name, some, attempt.budget)
