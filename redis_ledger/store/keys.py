@@ -19,7 +19,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:snapshot      hash    of the transaction buffer: "head"; "index", "s<n>" → protobuf
     rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
     ...:<name>|acks             hash    chunk of 8192 offsets → list or bitmap of what is acknowledged; full chunks
-    ...:<name>|leases           hash    first offset → last consumer count deadline
+    ...:<name>|leases           hash    first offset → last consumer count deadline; include/key_index
     ...:<name>|spans            zset    first offset of every lease, by offset
     ...:<name>|due              zset    first offset of every lease, by redelivery time
     ...:<name>|pending          hash    "coordinator-serial" → its acknowledgements, or the group's offset

@@ -74,7 +74,8 @@ async def create_subscription(request: HttpRequest, topic: str, body: bodies.Cre
 
     A topic that does not exist is created if `auto_create_topics` is on.
     `shared`: any number of consumers, each message is leased to one of them. `exclusive`: one consumer at a time, in
-    order, with cumulative acknowledgement. `failover`: as `exclusive`, and further consumers stand by.
+    order, with cumulative acknowledgement. `failover`: as `exclusive`, and further consumers stand by. `key_shared`:
+    any number of consumers, and each key has one of them at a time, in order.
     """
     check_subscription_name(body.name)
     request.check(Op.READ, Resource.GROUP, body.name)

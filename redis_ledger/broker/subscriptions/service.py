@@ -1,4 +1,4 @@
-"""Subscriptions: shared, exclusive or failover consumption of a topic's messages, and their acknowledgement.
+"""Subscriptions of all kinds: consumption of a topic's messages, and their acknowledgement.
 
 A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  Delivery is in
 receive.py and leasing.py, waiting in long_polls.py, sessions of consumers in consumer_sessions.py.
