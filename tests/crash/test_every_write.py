@@ -235,10 +235,11 @@ async def test_a_transaction_in_sidecar_buffers_cut_at_any_write_is_all_or_nothi
     )
 
 
+@pytest.mark.parametrize(("way", "buffers"), [("execute", MIXED), ("calls", SIDECAR)])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(cluster_url, prefix, when):
+async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(cluster_url, prefix, when, way, buffers):
     """SC-05, SC-06, TC-20: participants and coordinator on different nodes."""
-    await assert_cut_and_mended(cluster_url, prefix, "execute", when, at_once=False, in_one_call=False, buffers=MIXED)
+    await assert_cut_and_mended(cluster_url, prefix, way, when, at_once=False, in_one_call=False, buffers=buffers)
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
