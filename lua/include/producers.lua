@@ -14,8 +14,9 @@ local function window_of(pid)
   if windows[pid] == nil then
     local known, window = redis.call("HGET", KEYS[4], pid), false
     if known then
-      local epoch, rest = string.match(known, "^(%-?%d+) %d+(.*)$")
-      window = { epoch = tonumber(epoch), owner = string.match(rest, "^ @(%S+)") or "" }
+      local epoch, saved_ms, rest = string.match(known, "^(%-?%d+) (%d+)(.*)$")
+      local of = string.match(rest, "^ @(%S+)") or ""
+      window = { epoch = tonumber(epoch), saved_ms = tonumber(saved_ms), owner = of }
       for first, last, offset in string.gmatch(rest, " (%d+):(%d+):(%-?%d+)") do
         window[#window + 1] = { tonumber(first), tonumber(last), offset }
       end
@@ -26,10 +27,13 @@ local function window_of(pid)
 end
 
 -- Whether the offset lies before the current leader epoch: batches that the producer wrote after it may be lost. Then the producer
--- begins a new epoch, as after UNKNOWN_PRODUCER, and does not fail as after a gap.
-local function is_before_epoch(offset)
-  local first = string.match(redis.call("HGET", KEYS[1], "epochs") or "", ":(%d+):%d+:%d+:%d+$")
-  return first and tonumber(offset) < tonumber(first)
+-- begins a new epoch, as after UNKNOWN_PRODUCER, and does not fail as after a gap.  A batch of the sidecar buffer, or a
+-- scheduled one, has no offset (below 0): then the time of the window decides.
+local function is_before_epoch(offset, saved_ms)
+  local first, began_ms = string.match(redis.call("HGET", KEYS[1], "epochs") or "", ":(%d+):%d+:%d+:(%d+)$")
+  if not first then return false end
+  if saved_ms and tonumber(offset) < 0 then return saved_ms < tonumber(began_ms) end
+  return tonumber(offset) < tonumber(first)
 end
 
 local function is_compared(owner) return owner ~= "" and string.sub(owner, 1, 1) ~= "~" end
@@ -58,7 +62,9 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   if sequence == expected then return nil end
   local back = (expected - sequence) % WRAP -- slightly behind is old, anything else is a gap
   if back >= records and back < WRAP / 2 then return { DUPLICATE_SEQUENCE } end
-  if newest and is_before_epoch(newest[3]) then return { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") } end
+  if newest and is_before_epoch(newest[3], window.saved_ms) then
+    return { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") }
+  end
   return { SEQUENCE_GAP, expected }
 end
 
@@ -95,7 +101,7 @@ local function window_take(pid, epoch, sequence, records, base, owner)
   local window = windows[pid]
   if owner == "" and window then owner = window.owner end
   if not window or window.epoch ~= epoch then window = { epoch = epoch } end
-  window.owner = owner
+  window.owner, window.saved_ms = owner, math.huge -- now
   window[#window + 1] = { sequence, (sequence + records - 1) % WRAP, base }
   window.is_new = true
   windows[pid] = window

@@ -8,6 +8,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import SIDECAR
 from redis_ledger.ledger.open_row import Aside
 from redis_ledger.store.script_status import Status
+from tests.support.ledger_scripts import TOPIC_ID
 from tests.support.sidecar_scripts import SidecarLedger
 
 PID = 77
@@ -26,6 +27,25 @@ def ledger(new):
     """With a delay ledger."""
     assert new.aside(txn=(0, 0)) == [Status.LEDGER_MOVED, "-1"]
     return new
+
+
+def test_a_gap_behind_a_batch_without_offset_is_a_gap_unless_batches_may_be_lost(ledger):
+    """Decision 0028: a producer that may have lost batches begins a new epoch; any other one repeats them in order."""
+    ledger.aside(2, txn=(0, 1), pid=PID, sequence=0, owner="t")
+    ledger.now += 1
+    k = ledger.keys
+    taken = ledger.run("ledger/takeover", (k.state, k.log), TOPIC_ID, 0, 9, 1000, ledger.now, k.wake, 32)
+    assert taken[:2] == [Status.OK, 1]
+    assert ledger.aside(1, txn=(0, 1), pid=PID, sequence=5, owner="t")[0] == Status.UNKNOWN_PRODUCER
+    # Given another producer, which began after the loss
+    ledger.now += 1
+    assert ledger.aside(2, txn=(0, 3), pid=8, sequence=0)[0] == Status.OK
+    assert ledger.aside(1, txn=(0, 3), pid=8, sequence=5) == [Status.SEQUENCE_GAP, 2]
+    ledger.now += 1
+    both = ledger.aside_all(
+        {"txn": (0, 3), "pid": 8, "sequence": 2, "records": 1}, {"txn": (0, 3), "pid": 8, "sequence": 5, "records": 1}
+    )
+    assert both == [[Status.OK, "-1"], [Status.SEQUENCE_GAP, 3]]
 
 
 # -- appends -----------------------------------------------------------------------------------------------------------
