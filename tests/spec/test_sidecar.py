@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.errors import AlreadyCommitted, InvalidRequest, TopicBusy, TransactionEnded, TransactionNotFound
+from redis_ledger.errors import (
+    AlreadyCommitted,
+    DuplicateSequence,
+    InvalidRequest,
+    TopicBusy,
+    TransactionEnded,
+    TransactionNotFound,
+)
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import parse_log
@@ -116,22 +123,30 @@ async def test_records_of_open_transactions_are_not_in_the_log_and_no_reader_wai
     assert await raw(broker) == await values_of(broker, "t") == ["plain", "a", "b", "c"]
 
 
-async def test_a_batch_that_is_sent_again_is_answered_as_the_first_time(redis_url, prefix):
-    """SC-04: also by another broker, and with another payload."""
+async def test_a_batch_that_is_sent_again_is_never_stored_twice(redis_url, prefix):
+    """SC-04: also by another broker, and with another payload.  The window of a producer has five batches."""
     async with two(redis_url, prefix) as (a, b):
         await a.topics.create("t", settings=SIDECAR_TOPIC)
         txn = (await a.transactions.begin()).id
         await a.transactions.add_partitions(txn, [("t", 0)])
-        answers = []
-        for broker, values in ((a, "012"), (b, "xyz"), (a, "xyz")):
-            partition = await broker.catalog.partition("t", 0)
+
+        async def send(broker, values):
+            partition, answers = await broker.catalog.partition("t", 0), []
             for sequence, value in enumerate(values):
                 request = AppendRequest(encode([(None, value.encode(), (), 1)]), 1, 1, txn.producer_id, 0, sequence)
-                accepted = await partition.append(request, txn)
-                answers.append((accepted.base_offset, accepted.duplicate))
-        assert answers == [(-1, False)] * 3 + [(-1, True)] * 6
+                try:
+                    accepted = await partition.append(request, txn)
+                except DuplicateSequence:
+                    answers.append("duplicate")
+                else:
+                    answers.append((accepted.base_offset, accepted.duplicate))
+            return answers
+
+        assert await send(a, "0123456789") == [(-1, False)] * 10
+        for broker in (b, a):
+            assert await send(broker, "abcdefghij") == ["duplicate"] * 5 + [(-1, True)] * 5
         await b.transactions.commit(txn)
-        assert await values_of(a, "t") == ["0", "1", "2"]
+        assert await values_of(a, "t") == list("0123456789")
 
 
 async def test_a_commit_is_one_entry_of_the_log_that_names_its_records(broker):
