@@ -131,7 +131,7 @@ async def test_a_batch_that_is_sent_again_is_never_stored_twice(redis_url, prefi
         await a.transactions.add_partitions(txn, [("t", 0)])
 
         async def send(broker, values):
-            partition, answers = await broker.catalog.partition("t", 0), []
+            partition, answers = await broker.catalog.partition("t", 0), list[object]()
             for sequence, value in enumerate(values):
                 request = AppendRequest(encode([(None, value.encode(), (), 1)]), 1, 1, txn.producer_id, 0, sequence)
                 try:
