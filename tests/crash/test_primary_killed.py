@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaProducer
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
-from tests.support.broker import one, records, status, values_of, visible
+from tests.support.broker import eventually, live_transactions, one, records, status, values_of, visible
 from tests.support.kafka_client import listening
 from tests.support.redis_servers import Server, replicated
 from tests.support.rest import client_of
@@ -22,6 +22,7 @@ from tests.support.sentinels import naming, sentinel
 
 FailOver = Callable[[], None]
 WRITERS = 3
+TIMEOUT_MS = 5_000  # of a transaction whose outcome its client does not know
 FAILED_OVER_S_MAX = 40.0  # a sentinel takes ten seconds
 
 
@@ -111,7 +112,7 @@ class Clients:
             if self.stops.is_set():
                 return
             try:
-                txn = (await self.broker.transactions.begin(60_000)).id
+                txn = (await self.broker.transactions.begin(TIMEOUT_MS)).id
                 for topic in ("left", "right"):
                     await self.broker.records.produce(topic, records(f"s{number}"), transaction=txn)
                 await self.broker.transactions.commit(txn)
@@ -165,6 +166,8 @@ async def test_no_acknowledged_write_is_lost_when_the_primary_dies(way):
             assert not set(clients.kafka) - found_once.keys()
             assert set(found_once.values()) == {1}
             assert not {f'"{value}"' for value in clients.rest} - set(await values_of(broker, "rest"))
+            # An open transaction holds back readers of "left", and not those of "right"
+            assert await eventually(lambda: live_transactions(broker), 0, 4 * TIMEOUT_MS / 1000) == 0
             found = [set((await visible(broker, topic))[0]) for topic in ("left", "right")]
             assert found[0] == found[1]
             assert not set(clients.steps) - found[0]
