@@ -42,7 +42,7 @@ for _, lease in ipairs(touched) do
       cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
-    if cursors.has_keys(c.kind) then cursors.return_followers(c, { lease.first }, now + wait_ms(wait, lease.count)) end
+    if cursors.has_keys(c.kind) then cursors.return_followers(c, lease.first, nil, now + wait_ms(wait, lease.count)) end
   end
 end
 cursors.save(c)

@@ -38,9 +38,10 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"
+--- @include "include/lost_response"
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
-local DUE_MAX, AGAIN_MAX, LOOK_MAX = 192, 600, 400
+local DUE_MAX, LOOK_MAX = 192, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
@@ -76,16 +77,9 @@ local function add(lease, from, keeps_count)
   end
 end
 
-local function of_this_request(lease)
-  if lease.consumer ~= consumer then return false end
-  if request ~= "" then return lease.request == request end
-  return lease.deadline == now + wait_ms(wait, lease.count)
-end
-
 if ARGV[12] == "1" then
-  local names = redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
-  for _, lease in ipairs(cursors.leases_at(c, names)) do
-    if lease.first > after and of_this_request(lease) then add(lease, lease.first, true) end
+  for _, lease in ipairs(leases_of_request(c, consumer, request, now, wait)) do
+    if lease.first > after then add(lease, lease.first, true) end
   end
 end
 if ordered then
@@ -124,12 +118,7 @@ table.sort(due, function(a, b) return a[1].first < b[1].first end)
 
 -- Limits of unacknowledged offsets.  A redelivery to the consumer that has the lease needs none, one from another consumer
 -- does not change the number of the subscription.
-local limit, limits, permits = nil, { tonumber(ARGV[13]) or 0, tonumber(ARGV[14]) or 0 }, { math.huge, math.huge }
-if limits[1] > 0 then
-  local member = consumers.parse(consumer, redis.call("HGET", c.cursor, "@" .. consumer) or "")
-  permits[1] = math.max(limits[1] - member.unacked - (c.deltas[consumer] or 0), 0)
-end
-if limits[2] > 0 then permits[2] = math.max(limits[2] - (c.leased - c.returned + c.held), 0) end
+local limit, permits = nil, cursors.permits(c, consumer, tonumber(ARGV[13]) or 0, tonumber(ARGV[14]) or 0)
 
 -- Returns how many offsets may be delivered of a lease (nil: new ones), and which limit that is.
 local function allowed(lease)

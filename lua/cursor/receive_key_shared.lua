@@ -30,10 +30,11 @@ SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"
+--- @include "include/lost_response"
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
 --- @include "include/key_slots"
-local DUE_MAX, AGAIN_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, PAGE = 192, 600, 400, 2000, 1000, 200
+local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, PAGE = 192, 400, 2000, 1000, 200
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
@@ -56,16 +57,8 @@ local reply, more = { OK, 0, 0, 0, 0, 0 }, 0
 local delivered_before, redelivered_before = c.delivered, c.redelivered
 
 -- Limits: those of the consumer and of the subscription, as in cursor/receive.
-local permits, which = math.huge, nil
-local limits = { tonumber(ARGV[10]), tonumber(ARGV[11]) }
-if limits[1] > 0 then
-  local member = consumers.parse(consumer, redis.call("HGET", c.cursor, "@" .. consumer) or "")
-  permits, which = math.max(limits[1] - member.unacked - (c.deltas[consumer] or 0), 0), 2
-end
-if limits[2] > 0 then
-  local of_all = math.max(limits[2] - (c.leased - c.returned + c.held), 0)
-  if of_all < permits then permits, which = of_all, 3 end
-end
+local of = cursors.permits(c, consumer, tonumber(ARGV[10]), tonumber(ARGV[11]))
+local permits, which = math.min(of[1], of[2]), of[2] < of[1] and 3 or 2
 
 -- Returns whether there is room for one more; if not, `more` says why.
 local function has_room()
@@ -100,15 +93,9 @@ local function entry_of(offset)
   return offset >= page.base and page.fields or nil
 end
 
--- 1. Leases of this request, whose response was lost, in order of their deadline: the keys stay as they are.
+-- 1. Leases of this request, whose response was lost: the keys stay as they are.
 if ARGV[9] == "1" then
-  local names = redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
-  local found = {}
-  for _, lease in ipairs(cursors.leases_at(c, names)) do
-    local is_of_it = lease.request == request
-    if request == "" then is_of_it = lease.deadline == now + wait_ms(wait, lease.count) end
-    if lease.consumer == consumer and is_of_it then found[#found + 1] = lease end
-  end
+  local found = leases_of_request(c, consumer, request, now, wait)
   table.sort(found, function(a, b) return a.first < b.first end)
   for _, lease in ipairs(found) do
     local fields = left > 0 and entry_of(lease.first)
@@ -130,11 +117,11 @@ for _, lease in ipairs(overdue) do
       cursors.put_waiting(c, lease.first, lease.consumer, lease.count, key)
     else
       cursors.put_waiting(c, lease.first, "", lease.count, key)
-      cursors.return_followers(c, { lease.first }, 0)
+      cursors.return_followers(c, lease.first, key, 0)
     end
   end
 end
-if c.lists and next(c.writes) then cursors.save(c) end
+if next(c.writes) then cursors.save(c) end
 
 -- 3. Waiting records.
 local taken = {} -- key → offsets of it that this call has leased, and whether the next may be
@@ -170,14 +157,13 @@ for i = 1, #own, 2 do
   local upto = "(" .. cursors.whole(math.min(cursors.slot_score(own[at + 1] + 1), -1)) -- -1 is the sentinel
   while looked < WAITING_LOOK_MAX and has_room() do
     local some = redis.call("ZRANGEBYSCORE", c.due, lowest, upto, "WITHSCORES", "LIMIT", 0, PAGE)
-    local offsets, rows, keys = {}, {}, {}
+    local offsets, rows = {}, {}
     for j = 1, #some, 2 do offsets[#offsets + 1], rows[#rows + 1] = tonumber(some[j]), some[j] end
-    local of = cursors.keys_of(c, offsets)
-    for _, key in pairs(of) do keys[#keys + 1] = key end
+    local keys = cursors.keys_of(c, offsets)
     cursors.load_lists(c, keys)
     cursors.load_leases(c, rows)
     for _, offset in ipairs(offsets) do
-      local key = of[offset]
+      local key = keys[offset]
       if key and is_first(key, offset) then
         if not has_room() then break end
         local lease, fields = cursors.lease_of(c, offset), entry_of(offset)
@@ -201,13 +187,11 @@ local new_keys = {} -- by offset
 
 -- Reads the keys of some offsets of the window.
 local function load_keys(first, last)
-  local keys = {}
   for offset = first, last do
     local at = (offset - from) * 4
-    local key = string.format("%02x%02x%02x%02x", string.byte(hashes, at + 1, at + 4))
-    new_keys[offset], keys[#keys + 1] = key, key
+    new_keys[offset] = string.format("%02x%02x%02x%02x", string.byte(hashes, at + 1, at + 4))
   end
-  cursors.load_lists(c, keys)
+  cursors.load_lists(c, new_keys)
 end
 
 local passed, seen, limit = {}, 0, nil

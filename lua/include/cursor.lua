@@ -157,13 +157,22 @@ function cursors.lease(first, text)
   }
 end
 
+-- Returns the values of a list of fields of any length, false for those that are absent.
+function cursors.values_of(key, names)
+  if #names <= 4000 then return names[1] and redis.call("HMGET", key, unpack(names)) or {} end
+  local found = {}
+  for i = 1, #names, 4000 do
+    for _, value in ipairs(redis.call("HMGET", key, unpack(names, i, math.min(i + 3999, #names)))) do
+      found[#found + 1] = value
+    end
+  end
+  return found
+end
+
 -- Reads the leases that begin at the given offsets (strings), in that order.
 function cursors.leases_at(c, firsts)
   local found = {}
-  for i = 1, #firsts, 4000 do
-    local texts = redis.call("HMGET", c.leases, unpack(firsts, i, math.min(i + 3999, #firsts)))
-    for j, text in ipairs(texts) do found[#found + 1] = cursors.lease(tonumber(firsts[i + j - 1]), text) end
-  end
+  for i, text in ipairs(cursors.values_of(c.leases, firsts)) do found[i] = cursors.lease(tonumber(firsts[i]), text) end
   return found
 end
 

@@ -24,28 +24,23 @@ function cursors.list(c, key)
   return list
 end
 
--- Reads many lists, or many leases, with one command.
+-- Reads the lists of many keys, the values of a table, with one command.
 function cursors.load_lists(c, keys)
   local names, missing = {}, {}
-  for _, key in ipairs(keys) do
+  for _, key in pairs(keys) do
     if not c.lists[key] then
       c.lists[key] = { text = "," } -- so that a key is read once
-      names[#names + 1], missing[#missing + 1] = "k" .. key, key
+      names[#names + 1], missing[#missing + 1] = "k" .. key, c.lists[key]
     end
   end
-  for i = 1, #names, 4000 do
-    local texts = redis.call("HMGET", c.leases, unpack(names, i, math.min(i + 3999, #names)))
-    for j, text in ipairs(texts) do
-      if text then c.lists[missing[i + j - 1]].text = text end
-    end
+  for i, text in ipairs(cursors.values_of(c.leases, names)) do
+    if text then missing[i].text = text end
   end
 end
 
+-- Reads many leases, for cursors.lease_of.
 function cursors.load_leases(c, names)
-  for i = 1, #names, 4000 do
-    local texts = redis.call("HMGET", c.leases, unpack(names, i, math.min(i + 3999, #names)))
-    for j, text in ipairs(texts) do c.rows[tonumber(names[i + j - 1])] = text end
-  end
+  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.rows[tonumber(names[i])] = text end
 end
 
 -- Adds an offset above all others of its key.
@@ -59,12 +54,9 @@ end
 function cursors.keys_of(c, offsets)
   local found, names = {}, {}
   for i, offset in ipairs(offsets) do names[i] = "o" .. cursors.whole(offset) end
-  for i = 1, #names, 4000 do
-    local stored = redis.call("HMGET", c.leases, unpack(names, i, math.min(i + 3999, #names)))
-    for j = 1, #stored do
-      local offset = offsets[i + j - 1]
-      if c.key_of[offset] ~= false then found[offset] = stored[j] or c.key_of[offset] end
-    end
+  for i, key in ipairs(cursors.values_of(c.leases, names)) do
+    local offset = offsets[i]
+    if c.key_of[offset] ~= false then found[offset] = key or c.key_of[offset] end
   end
   return found
 end
@@ -75,9 +67,8 @@ function cursors.forget_keys(c, ranges)
   for i = 1, #ranges, 2 do
     for offset = ranges[i], ranges[i + 1] do offsets[#offsets + 1] = offset end
   end
-  local of, keys = cursors.keys_of(c, offsets), {}
-  for _, key in pairs(of) do keys[#keys + 1] = key end
-  cursors.load_lists(c, keys)
+  local of = cursors.keys_of(c, offsets)
+  cursors.load_lists(c, of)
   for _, offset in ipairs(offsets) do
     if of[offset] then
       local list = cursors.list(c, of[offset])
@@ -99,22 +90,20 @@ function cursors.lease_of(c, offset)
   return text and cursors.lease(offset, text) or nil
 end
 
--- After offsets were returned: those behind them of the same key are returned as well, so that they are delivered again
--- behind them, and wait as long.
-function cursors.return_followers(c, offsets, deadline)
-  local of = cursors.keys_of(c, offsets)
-  for _, offset in ipairs(offsets) do
-    local text = of[offset] and cursors.list(c, of[offset]).text or ","
-    local at = string.find(text, "," .. cursors.whole(offset) .. ",", 1, true)
-    for behind in string.gmatch(at and string.sub(text, at + #cursors.whole(offset) + 1) or "", "%d+") do
-      local lease = cursors.lease_of(c, tonumber(behind))
-      if lease and not cursors.is_unassigned(lease.consumer) then
-        cursors.drop(c, lease)
-        if deadline == 0 then
-          cursors.put_waiting(c, lease.first, "", lease.count, of[offset])
-        else
-          cursors.put(c, lease.first, lease.first, "", lease.count, deadline)
-        end
+-- After an offset was returned: those behind it of the same key are returned as well, so that they are delivered again
+-- behind it, and wait as long.  key: nil if it is not known yet.
+function cursors.return_followers(c, offset, key, deadline)
+  key = key or cursors.keys_of(c, { offset })[offset]
+  local text, name = key and cursors.list(c, key).text or ",", cursors.whole(offset)
+  local at = string.find(text, "," .. name .. ",", 1, true)
+  for behind in string.gmatch(at and string.sub(text, at + #name + 1) or "", "%d+") do
+    local lease = cursors.lease_of(c, tonumber(behind))
+    if lease and not cursors.is_unassigned(lease.consumer) then
+      cursors.drop(c, lease)
+      if deadline == 0 then
+        cursors.put_waiting(c, lease.first, "", lease.count, key)
+      else
+        cursors.put(c, lease.first, lease.first, "", lease.count, deadline)
       end
     end
   end

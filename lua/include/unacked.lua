@@ -3,6 +3,17 @@
 
 function cursors.count(c, consumer, size) c.deltas[consumer] = (c.deltas[consumer] or 0) + size end
 
+-- Returns how many more offsets the consumer, and the subscription, may have.  A limit of 0: any number.
+function cursors.permits(c, consumer, consumer_max, subscription_max)
+  local permits = { math.huge, math.huge }
+  if consumer_max > 0 then
+    local member = consumers.parse(consumer, redis.call("HGET", c.cursor, "@" .. consumer) or "")
+    permits[1] = math.max(consumer_max - member.unacked - (c.deltas[consumer] or 0), 0)
+  end
+  if subscription_max > 0 then permits[2] = math.max(subscription_max - (c.leased - c.returned + c.held), 0) end
+  return permits
+end
+
 -- Counts for all consumers anew: of a cursor that an earlier release has written.
 function cursors.recount(c)
   local counts, all = {}, redis.call("HGETALL", c.leases)

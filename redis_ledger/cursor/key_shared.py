@@ -82,7 +82,7 @@ async def receive(
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     head = (
         topic_id, token(request.consumer), now_ms, records_max, request.bytes_max,
-        f"{request.ack_timeout_ms} {request.backoff}".rstrip(), request.session_ms, request.name,
+        request.wait, request.session_ms, request.name,
     )  # fmt: skip
     tail = (*unacked_max, waiting_max, window.start, window.hashes)
     try:

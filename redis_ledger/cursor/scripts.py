@@ -137,6 +137,11 @@ class ReceiveRequest(NamedTuple):
     is_repeat: bool = False
     backoff: str = ""
 
+    @property
+    def wait(self) -> str:
+        """The time until a lease may be delivered again, as lua/include/backoff reads it."""
+        return f"{self.ack_timeout_ms} {self.backoff}".rstrip()
+
 
 async def receive(
     store: Store,
@@ -164,7 +169,7 @@ async def receive(
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     args = (
         topic_id, token(request.consumer), now_ms, records_max, request.bytes_max,
-        f"{request.ack_timeout_ms} {request.backoff}".rstrip(), request.session_ms,
+        request.wait, request.session_ms,
         "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen), request.name,
     )  # fmt: skip
     try:

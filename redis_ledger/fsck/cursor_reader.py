@@ -131,12 +131,11 @@ class CursorReader:
             for at in range(0, len(some), PAGE):
                 part = some[at : at + PAGE]
                 replies = await self._reading.atomic(
-                    [
-                        ("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part),
-                        ("HMGET", k.leases, *(b"o" + name for name in part)),
-                    ]
-                )  # fmt: skip
-                rows, spans, dues, keys = (reply or [None] * len(part) for reply in replies)
+                    [("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part)]
+                    + ([("HMGET", k.leases, *(b"o" + name for name in part))] if is_keyed else [])
+                )
+                rows, spans, dues, *more = (reply or [None] * len(part) for reply in replies)
+                keys = more[0] if is_keyed else [None] * len(part)
                 for name, row, span, due, key in zip(part, rows, spans, dues, keys, strict=True):
                     found.extend(check_lease_index(sub, name, row, _score(span), _score(due), key))
 

@@ -108,8 +108,6 @@ async def _decoded(payload: bytes | memoryview, budget: Budget, first: int, last
     """Raises DecodingBusy."""
     try:
         return Found(0, await paced.decode(payload, budget, first, last))
-    except DecodingBusy:
-        raise
     except UNREADABLE as error:
         return error.with_traceback(None)  # the traceback would keep the unpacked records in memory
 

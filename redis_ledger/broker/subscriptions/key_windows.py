@@ -14,7 +14,7 @@ from redis_ledger.cursor.key_shared import HASH_BYTES, NO_WINDOW, KeyWindow, has
 from redis_ledger.cursor.scripts import Received
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget
-from redis_ledger.errors import DecodingBusy, OffsetOutOfRange
+from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.record_slices import UNREADABLE
 
@@ -69,10 +69,8 @@ class KeyWindows:
 
     async def _keys(self, payload: bytes | memoryview, budget: Budget) -> dict[int, bytes | None]:
         """Keys by place in the batch; none of a batch that cannot be read, whose records are skipped when they are
-        leased."""
+        leased.  Raises DecodingBusy."""
         try:
             return {record.offset: record.key for record in await paced.decode(payload, budget)}
-        except DecodingBusy:
-            raise
         except UNREADABLE:
             return {}
