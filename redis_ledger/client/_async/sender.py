@@ -232,9 +232,10 @@ class AsyncSender:
         try:
             return await self._send_once(queue, batch)
         except UnknownProducer:
-            if queue.txn is not None or not queue.sequence:
+            if queue.txn is not None or not queue.sequence or batch.is_in_doubt:
                 raise
-            # The broker forgets an id that was silent for long.  It says so before it writes anything.
+            # The broker forgets an id that was silent for long.  It says so before it writes anything, but an earlier
+            # attempt whose answer was lost may have written the batch: a new id would write it twice.
             queue.producer = None
             return await self._send_once(queue, batch)
 

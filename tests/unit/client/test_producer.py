@@ -104,6 +104,22 @@ async def test_a_producer_that_was_idle_for_so_long_that_it_was_forgotten_contin
     assert stub.producers == 2
 
 
+async def test_a_batch_that_may_be_written_is_not_repeated_under_a_new_id():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        await (await producer.send("before")).result()
+        # When the first attempt is carried out, its answer is lost, and the broker has forgotten the id since
+        stub.fail("POST", "/records", lost)
+        stub.fail("POST", "/records", errors.UnknownProducer())
+        with pytest.raises(errors.OutcomeUnknown):
+            await (await producer.send("once")).result()
+        assert values(stub) == [b"before", b"once"]
+        # Then the next one has a new id
+        assert (await (await producer.send("after")).result()).offset == 2
+    assert stub.producers == 2
+
+
 async def test_a_first_batch_that_is_refused_as_unknown_fails():
     stub = StubBroker()
     stub.fail("POST", "/records", errors.UnknownProducer())
