@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 
-from redis_ledger.client.batches import Entry
+from redis_ledger.client.batches import Batch, Entry, SendResult
 from redis_ledger.client.deliveries import delivery_of
 from redis_ledger.client.models import (
+    Executed,
+    ExecutedRecords,
     Message,
     PlacedRecord,
     Record,
+    RecordPosition,
     ScheduledPosition,
     ScheduledRecord,
 )
 from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import UnexpectedAnswer
-from redis_ledger.ids import ScheduledId
+from redis_ledger.ids import MessageId, ScheduledId
 
 ABSENT = msgspec.Raw(b"")
 
@@ -159,6 +162,44 @@ def record_body(entry: Entry) -> dict[str, Any]:
     if entry.timestamp_ms >= 0:
         body["timestamp_ms"] = entry.timestamp_ms
     return body if entry.delivery is None else {**body, **entry.delivery.members()}
+
+
+def step_body(
+    batches: Mapping[tuple[str, int], Batch[Any]],
+    acks: Mapping[tuple[str, str, str], Iterable[MessageId]],
+    timeout_ms: int,
+) -> dict[str, Any]:
+    """The body of `transactions:execute`.  batches: by topic and partition.  acks: ids by topic, subscription and
+    consumer."""
+    records: dict[str, list[dict[str, Any]]] = {}
+    for (topic, partition), batch in batches.items():
+        of_topic = records.setdefault(topic, [])
+        for entry in batch.entries:
+            body = record_body(entry)
+            body["partition"] = partition
+            of_topic.append(body)
+    return {
+        "acks": [
+            {"topic": topic, "subscription": subscription, "consumer": consumer, "ids": [str(id) for id in ids]}
+            for (topic, subscription, consumer), ids in acks.items()
+        ],
+        "records": [{"topic": topic, "records": bodies} for topic, bodies in records.items()],
+        "timeout_ms": timeout_ms,
+    }
+
+
+def executed_places(executed: Executed) -> dict[tuple[str, int], SendResult]:
+    """Where the records of a step went, by topic and partition: the base offset, or the position of each record if the
+    broker wrote several batches."""
+    results: dict[tuple[str, int], list[ExecutedRecords]] = {}
+    for each in executed.results:
+        results.setdefault((each.topic, each.partition), []).append(each)
+    places: dict[tuple[str, int], SendResult] = {}
+    for place, found in results.items():
+        offsets = [each.base_offset + index for each in found for index in range(each.records)]
+        positions = [RecordPosition(place[1], offset) for offset in offsets]
+        places[place] = found[0].base_offset if len(found) == 1 else positions
+    return places
 
 
 def contents_body(

@@ -113,7 +113,9 @@ async def test_of_two_transactions_that_acknowledge_one_message_the_second_can_o
     [message] = await consumer.receive()
     first, second = client.transaction(), client.transaction()
     await first.ack(consumer, message)
+    await first.begin()
     await second.send("out", "second")
+    await second.begin()
     with pytest.raises(errors.TransactionConflict):
         await second.ack(consumer, message)
     with pytest.raises(errors.TransactionAbortOnly):

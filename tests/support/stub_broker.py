@@ -11,9 +11,11 @@ import asyncio
 import json
 import re
 import time
+from base64 import b64decode
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -151,6 +153,8 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
             id = f"1-{len(self.txns)}"
             self.txns[id] = Txn()
             return _json({"id": id, "status": "open", "timeout_ms": body.get("timeout_ms", 0)})
+        if path == "/v1/transactions:execute":
+            return self._execute(body)
         found = re.fullmatch(r"/v1/transactions/([\d-]+):(commit|abort)", path)
         if found is not None:
             return self._end(found[1], found[2])
@@ -224,6 +228,23 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
         visible.extend((topic, partition, record) for record in records)
         return base
 
+    def _execute(self, body: dict[str, Any]) -> httpx.Response:
+        results = []
+        for each in body["records"]:
+            for partition in dict.fromkeys(record["partition"] for record in each["records"]):
+                records = [record for record in each["records"] if record["partition"] == partition]
+                base = self._write(each["topic"], partition, None, [_record(record) for record in records])
+                result = {"topic": each["topic"], "partition": partition, "base_offset": base, "records": len(records)}
+                results.append(result)
+        for ack in body["acks"]:
+            self._ack(ack["ids"], self.acked)
+        return _json({"id": "1-99", "status": "committed", "results": results})
+
+    def _ack(self, ids: list[str], acked: list[str]) -> None:
+        for id in ids:
+            self.leased.pop(id, None)
+        acked.extend(id for id in ids if id not in acked)
+
     def _end(self, id: str, how: str) -> httpx.Response:
         txn = self.txns.get(id)
         if txn is None:
@@ -247,17 +268,19 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
                 messages.append(message)
             return _json({"messages": messages}, {} if messages else {"idle": "yes"})
         if path.endswith(":ack"):
-            for id in body["ids"]:
-                self.leased.pop(id, None)
             txn = body.get("transaction")
-            acked = self.acked if txn is None else self.txns[txn].acks
-            acked.extend(id for id in body["ids"] if id not in acked)
+            self._ack(body["ids"], self.acked if txn is None else self.txns[txn].acks)
             return _json({"acknowledged": len(body["ids"])})
         if path.endswith(":nack"):
             ids = list(self.leased) if body.get("all") else body["ids"]
-            self.queue.extend(self.leased.pop(id) for id in ids)
+            self.queue.extend(self.leased.pop(id) for id in ids if id in self.leased)
             return _json({"redelivering": len(ids)})
         return _json({"topic": "orders", "name": "billing", "kind": "shared"})
+
+
+def _record(body: dict[str, Any]) -> Any:
+    value = body["text"].encode() if "text" in body else None
+    return SimpleNamespace(value=b64decode(body["base64"]) if "base64" in body else value, key=body.get("key"))
 
 
 def _json(body: Any, headers: dict[str, str] | None = None) -> httpx.Response:

@@ -72,6 +72,7 @@ class Worker:
             )
         else:
             async with self._client.transaction(timeout_ms=TRANSACTION_TIMEOUT_MS) as txn:
+                await txn.begin()
                 for topic, of_topic in records.items():
                     for record in of_topic:
                         await txn.send(topic, record.value, key=record.key)

@@ -14,7 +14,7 @@ from redis_ledger.client._async.batched_writes import AsyncBatchedWrites
 from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.coordinators import AsyncCoordinators
-from redis_ledger.client._async.deferred import AsyncDeferral, AsyncDeferredRecords
+from redis_ledger.client._async.deferred import AsyncDeferral, AsyncDeferred
 from redis_ledger.client._async.large import AsyncLargeMessages, AsyncLargeValue
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.offload import AsyncOffload
@@ -23,12 +23,15 @@ from redis_ledger.client._async.reader import Reading, read
 from redis_ledger.client._async.scheduled import AsyncScheduled
 from redis_ledger.client._async.security import AsyncAcls, AsyncAudit, AsyncTokens
 from redis_ledger.client._async.sender import AsyncSender
+from redis_ledger.client._async.step import AsyncSteps
 from redis_ledger.client._async.subscriptions import AsyncSubscriptions
-from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncTransaction
+from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client._async.transport import POLLS_MAX, REQUESTS_MAX, AsyncTransport, path
+from redis_ledger.client._async.waiting_acks import AsyncWaitingAcks
 from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
+from redis_ledger.client.deadline import TIMEOUT_MS
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
 from redis_ledger.client.sources import Source, where
 from redis_ledger.client.values import ids_of
@@ -107,10 +110,11 @@ class AsyncClient:
         self.acls = AsyncAcls(self._transport)
         self.tokens = AsyncTokens(self._transport)
         self.audit = AsyncAudit(self._transport)
-        self._leases = AsyncLeases(self._transport)
+        self._waiting_acks = AsyncWaitingAcks()
+        self._leases = AsyncLeases(self._transport, self._waiting_acks)
         self._large = AsyncLargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
-        self._deferral = AsyncDeferral(self._txn_sender, BUFFER_BYTES)
+        self._deferral = AsyncDeferral(self._txn_sender, AsyncSteps(self._transport), self._leases, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}
         self._open: list[AsyncProducer | AsyncConsumer] = []
 
@@ -133,6 +137,7 @@ class AsyncClient:
                 await closable.close()
             except LedgerError as error:
                 failures.append(error)
+        await self._waiting_acks.close()
         await self._transport.close()
         if failures:
             raise failures[0]
@@ -209,8 +214,8 @@ class AsyncClient:
         """A transaction.  timeout_ms: it is aborted when it is open for longer, counted from `async with` or from its
         first operation.
 
-        While it has only sent records that fit one batch of one partition, they wait in this client, and the commit
-        appends them in one request; see `txn.begin`.
+        Records and acknowledgements that fit one request wait in this client, and the commit sends that request; see
+        `txn.begin`.
 
         async with client.transaction(timeout_ms=10_000) as txn:
             await txn.send("invoices", {"total": 12})
@@ -309,9 +314,16 @@ class AsyncClient:
         )
 
     def _transaction(self, timeout_ms: int, id: TxnId | None) -> AsyncTransaction:
-        deferred = AsyncDeferredRecords(self._deferral)
+        deferred = AsyncDeferred(self._deferral)
         return AsyncTransaction(
-            self.transactions, self._leases, self._txn_sender, self._txn_producer, deferred, timeout_ms, id
+            self.transactions,
+            self._leases,
+            self._waiting_acks,
+            self._txn_sender,
+            self._txn_producer,
+            deferred,
+            timeout_ms,
+            id,
         )
 
     def _txn_producer(self, topic: str) -> AsyncProducer:

@@ -1,34 +1,49 @@
-"""Deferred records: what a transaction has sent before it begins, and the commit that needs no transaction for it.
+"""Deferred work: what a transaction has sent and acknowledged before it begins, and the commit that needs no begin.
 
-    send ── fits one batch of one partition ──→ waits here ── commit ──→ one idempotent append: no coordinator, marker
-              │ another partition, an acknowledgement, `begin()`, a result that is waited for: see deferral.py
-              └─────────────────────────────→ begin; what waits is sent in the transaction, before anything else
+    send, ack ── waits here ── commit ──→ one batch of one partition: one idempotent append, no transaction
+              │                           anything else:              one `transactions:execute`
+              │ more than one request may carry, `begin()`, a result that is waited for: see deferral.py
+              └────────────────────→ begin; what waits is sent in the transaction, before anything else
 
-A commit whose answer was lost repeats its batch with the same producer id and sequence.  So each commit has a producer
-of its own, which another one uses only after its outcome is known.
+A commit whose answer was lost repeats its batch with the same producer id and sequence, or its step with the same
+Idempotency-Key.  So each append has a producer of its own, which another one uses only after its outcome is known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from redis_ledger.client import batches
+from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.sender import AsyncBatch, AsyncLane, AsyncSender
-from redis_ledger.client.batches import BatchingOptions, Entry
+from redis_ledger.client._async.step import AsyncStep, AsyncSteps
+from redis_ledger.client._async.waiting_acks import AsyncAckSource
+from redis_ledger.client.batches import BatchingOptions, Entry, SendResult
 from redis_ledger.client.concurrency import AsyncEvent, AsyncMutex
-from redis_ledger.client.deferral import Limits, Waiting, begin_reason
-from redis_ledger.errors import LedgerError, OutcomeUnknown, ProducerError, Unavailable
+from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack, is_batch_only
+from redis_ledger.errors import LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
+from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.batch import SEQUENCES
 
 AsyncPlace: TypeAlias = tuple[str, int]
 IDLE_MAX = 1_000  # producers that no commit uses; one more is forgotten, and another one begins at sequence 0
+STOPPED = "The client stopped while the transaction was being committed."
 
 
 class AsyncDeferral:
     """What the transactions of a client share: the producers of their commits, and the bytes that wait."""
 
-    def __init__(self, sender: AsyncSender, buffer_bytes: int) -> None:
+    def __init__(
+        self,
+        sender: AsyncSender,
+        steps: AsyncSteps,
+        leases: AsyncLeases,
+        buffer_bytes: int,
+    ) -> None:
         self.sender = sender
+        self.steps = steps
+        self.leases = leases
         self.buffer_bytes = buffer_bytes
         self.bytes_waiting = 0
         self._mutex = AsyncMutex()
@@ -57,97 +72,176 @@ class AsyncDeferral:
             self.bytes_waiting += size
 
 
-class AsyncDeferredRecords:
-    """The records of one transaction that has not begun.  Its caller holds the mutex of the transaction, except in
-    `append`."""
+class AsyncDeferred:
+    """The records and acknowledgements of one transaction that has not begun.  Its caller holds the mutex of the
+    transaction, except in coroutines."""
 
     def __init__(self, shared: AsyncDeferral) -> None:
         self._shared = shared
-        self._topic = ""
-        self._batch: AsyncBatch | None = None
+        self._batches: dict[AsyncPlace, AsyncBatch] = {}
+        self._acks: dict[AsyncAckSource, dict[MessageId, None]] = {}
+        self._waiting = Waiting()
         self._counted = 0
         self._queue: AsyncLane | None = None
+        self._step: AsyncStep | None = None
 
     def __del__(self) -> None:
         # A transaction that is abandoned is neither committed nor aborted.
         self._shared.count(-self._counted)
 
     def __bool__(self) -> bool:
-        return self._batch is not None
+        return bool(self._batches or self._acks)
+
+    @property
+    def has_acks(self) -> bool:
+        return bool(self._acks)
+
+    def acknowledges(self, source: AsyncAckSource) -> bool:
+        return source in self._acks
 
     def partition_of(self, topic: str) -> int | None:
-        """The partition that waits, if it is one of the topic."""
-        return self._batch.partition if self._batch is not None and self._topic == topic else None
+        """The partition that waits, if there is one of the topic."""
+        return next((partition for name, partition in self._batches if name == topic), None)
 
     def put(self, topic: str, partition: int, entry: Entry, batching: BatchingOptions) -> tuple[AsyncBatch, int] | None:
         """The batch that the record joined, and its place there; None if the transaction has to begin."""
-        batch, shared = self._batch, self._shared
-        waiting = None
-        if batch is not None:
-            waiting = Waiting(self._topic, batch.partition, len(batch.entries), batch.size)
+        waiting, shared, is_compressed = self._waiting, self._shared, batching.compression != 0
         limits = Limits(batching.batch_bytes, shared.buffer_bytes)
-        if begin_reason(waiting, topic, partition, entry, limits, shared.bytes_waiting) is not None:
+        if begin_reason(waiting, topic, partition, entry, is_compressed, limits, shared.bytes_waiting) is not None:
             return None
+        batch = self._batches.get((topic, partition))
+        places = waiting.places
         if batch is None:
-            self._topic = topic
-            batch = self._batch = batches.Batch(partition, AsyncEvent(), 0.0, batching.compression, False)
+            batch = batches.Batch(partition, AsyncEvent(), 0.0, batching.compression, False)
+            self._batches[topic, partition] = batch
+            places |= {(topic, partition)}
         size = entry.size
         index = batch.add(entry, size)
+        only = waiting.is_batch_only or is_batch_only(entry, is_compressed)
+        self._waiting = Waiting(places, waiting.records + 1, waiting.size + size, waiting.ids, only)
         self._counted += size
         shared.count(size)
         return batch, index
 
+    def add_acks(self, source: AsyncAckSource, ids: Sequence[MessageId], hold_s: float) -> bool:
+        """Whether the acknowledgement waits; if not, the transaction has to begin.  hold_s: how long it may wait."""
+        if begin_reason_of_ack(self._waiting, len(ids), hold_s) is not None:
+            return False
+        if ids:
+            self._acks.setdefault(source, {}).update(dict.fromkeys(ids))
+            self._waiting = self._waiting._replace(ids=self._waiting.ids + len(ids))
+        return True
+
     def send_in(self, txn: object) -> None:
-        """Sends what waits in the transaction, which has begun."""
-        batch, self._batch = self._batch, None
-        self._release()
-        if batch is not None:
-            self._shared.sender.put_batch(self._topic, txn, batch)
+        """Sends the records that wait in the transaction, which has begun."""
+        for (topic, _), batch in self._take_batches().items():
+            self._shared.sender.put_batch(topic, txn, batch)
+
+    async def ack_in(self, txn: TxnId) -> None:
+        """Sends the acknowledgements that wait in the transaction, which has begun.  May be called again after an
+        error."""
+        while self._acks:
+            source, ids = next(iter(self._acks.items()))
+            await self._shared.leases.ack(*source, list(ids), txn=txn)
+            self._acks.pop(source, None)
 
     def drop(self, error: LedgerError) -> None:
-        """Fails what waits."""
-        batch, self._batch = self._batch, None
-        self._release()
-        if batch is not None:
+        """Fails the records that wait."""
+        for batch in self._take_batches().values():
             batch.settle(error)
 
-    async def append(self) -> None:
-        """Appends what waits, in one batch.
+    async def give_back(self) -> None:
+        """Returns the messages whose acknowledgement waits, for redelivery, as an abort does.
 
-        Raises OutcomeUnknown, Unavailable: it may be called again, and appends once.  Any other error: nothing was
-        written.
+        Raises Unavailable; it may be called again.
         """
-        batch, shared = self._batch, self._shared
-        if batch is None:
-            return
-        if self._queue is None:
-            self._queue = shared.take_producer(self._topic, batch.partition)
-        queue = self._queue
+        while self._acks:
+            source, ids = next(iter(self._acks.items()))
+            try:
+                await self._shared.leases.nack(*source, list(ids))
+            except Unavailable:
+                raise
+            except LedgerError:
+                pass  # there is nothing to return: the subscription was deleted, or may not be read any more
+            self._acks.pop(source, None)
+
+    async def commit(self, timeout_ms: int) -> bool:
+        """Appends or executes what waits.  Returns False if it is more than the broker takes in one request: nothing
+        was done, and the transaction has to begin.  timeout_ms: what is left of the timeout of the transaction.
+
+        Raises OutcomeUnknown, Unavailable: it may be called again, and takes effect once.  Any other error: it had no
+        effect.
+        """
+        if not self:
+            return True
         self._release()
         # What stands when the caller itself is stopped in the middle.
-        outcome: batches.SendResult = OutcomeUnknown("The client stopped while the transaction was being committed.")
+        outcome: LedgerError | Mapping[AsyncPlace, SendResult] | None = OutcomeUnknown(STOPPED)
         try:
-            outcome = await shared.sender.send(queue, batch)
+            if self._step is None and not self._acks and len(self._batches) == 1:
+                outcome = await self._append()
+            else:
+                if self._step is None:
+                    self._step = self._shared.steps.step(self._batches, self._acks, timeout_ms)
+                outcome = await self._step.execute()
+        except RequestTooLarge as error:
+            if self._step is None:
+                outcome = error
+                raise
+            outcome = self._step = None
+            return False
         except LedgerError as error:
             outcome = error
             raise
         finally:
-            self._settle(queue, batch, outcome)
+            if outcome is not None:
+                self._settle(outcome)
+        return True
 
-    def _settle(self, queue: AsyncLane, batch: AsyncBatch, outcome: batches.SendResult) -> None:
+    async def _append(self) -> Mapping[AsyncPlace, SendResult]:
+        ((place, batch),) = self._batches.items()
+        if self._queue is None:
+            self._queue = self._shared.take_producer(*place)
+        return {place: await self._shared.sender.send(self._queue, batch)}
+
+    def _settle(self, outcome: LedgerError | Mapping[AsyncPlace, SendResult]) -> None:
         if isinstance(outcome, Unavailable):
-            batch.settle(outcome)  # for now: the same batch may be appended again
+            for batch in self._batches.values():
+                batch.settle(outcome)  # for now: the same commit may be repeated
+            if isinstance(outcome, OutcomeUnknown):
+                self._doubt()
             return
+        if self._queue is not None:
+            self._settle_producer(self._queue, outcome)
+            self._queue = None
+        self._step = None
+        if not isinstance(outcome, LedgerError):
+            self._acks = {}
+        for (topic, partition), batch in self._take_batches().items():
+            if isinstance(outcome, LedgerError):
+                self._shared.sender.on_failure(topic, None, outcome)
+            batch.entries = []
+            batch.settle(outcome if isinstance(outcome, LedgerError) else outcome.get((topic, partition), -1))
+
+    def _doubt(self) -> None:
+        if self._step is not None:
+            self._step.doubt()
+        for batch in self._batches.values():
+            batch.doubt()
+
+    def _settle_producer(self, queue: AsyncLane, outcome: LedgerError | Mapping[AsyncPlace, SendResult]) -> None:
         if isinstance(outcome, ProducerError):
             queue.producer = None
-        if isinstance(outcome, LedgerError):
-            self._shared.sender.on_failure(queue.topic, None, outcome)
-        else:
+        elif not isinstance(outcome, LedgerError):
+            (batch,) = self._batches.values()
             queue.sequence = (queue.sequence + len(batch.entries)) % SEQUENCES
-        self._batch = self._queue = None
-        batch.entries = []
-        batch.settle(outcome)
         self._shared.give_back(queue)
+
+    def _take_batches(self) -> dict[AsyncPlace, AsyncBatch]:
+        taken, self._batches = self._batches, {}
+        self._waiting = self._waiting._replace(places=frozenset(), records=0, size=0, is_batch_only=False)
+        self._release()
+        return taken
 
     def _release(self) -> None:
         self._shared.count(-self._counted)

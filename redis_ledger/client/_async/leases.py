@@ -17,6 +17,7 @@ from typing import Any
 
 from redis_ledger.client import skipping
 from redis_ledger.client._async.transport import AsyncTransport, path
+from redis_ledger.client._async.waiting_acks import AsyncWaitingAcks
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
 from redis_ledger.client.redelivery_models import Reconsumed
@@ -28,8 +29,11 @@ NEWER = ("request_id", "repeat", "after")  # than 93e1798
 
 
 class AsyncLeases:
-    def __init__(self, transport: AsyncTransport) -> None:
+    """waiting_acks: of transactions; those of a consumer are sent before it returns messages."""
+
+    def __init__(self, transport: AsyncTransport, waiting_acks: AsyncWaitingAcks) -> None:
         self._transport = transport
+        self._waiting_acks = waiting_acks
 
     async def receive(
         self,
@@ -102,6 +106,8 @@ class AsyncLeases:
         timeout_ms: int | None = None,
     ) -> None:
         """ids None: everything that is leased to this consumer.  delay_ms None: as the redelivery rule says."""
+        if ids is None:
+            await self._waiting_acks.send((topic, subscription, consumer))
         parts = [{"all": True}] if ids is None else [
             {"ids": [str(id) for id in ids[at : at + IDS_MAX]]} for at in range(0, len(ids), IDS_MAX)
         ]  # fmt: skip
@@ -115,6 +121,7 @@ class AsyncLeases:
 
     async def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
         """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
+        await self._waiting_acks.send((topic, subscription, consumer))
         where = _path(topic, subscription, ":closeConsumer")
         await self._transport.call("POST", where, {"consumer": consumer}, answer=dict, timeout_ms=timeout_ms)
 

@@ -14,7 +14,7 @@ from redis_ledger.client._sync.batched_writes import BatchedWrites
 from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.coordinators import Coordinators
-from redis_ledger.client._sync.deferred import Deferral, DeferredRecords
+from redis_ledger.client._sync.deferred import Deferral, Deferred
 from redis_ledger.client._sync.large import LargeMessages, LargeValue
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.offload import Offload
@@ -23,12 +23,15 @@ from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled
 from redis_ledger.client._sync.security import Acls, Audit, Tokens
 from redis_ledger.client._sync.sender import Sender
+from redis_ledger.client._sync.step import Steps
 from redis_ledger.client._sync.subscriptions import Subscriptions
-from redis_ledger.client._sync.transaction import TIMEOUT_MS, Transaction
+from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client._sync.transport import POLLS_MAX, REQUESTS_MAX, Transport, path
+from redis_ledger.client._sync.waiting_acks import WaitingAcks
 from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
+from redis_ledger.client.deadline import TIMEOUT_MS
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
 from redis_ledger.client.sources import Source, where
 from redis_ledger.client.values import ids_of
@@ -107,10 +110,11 @@ class Client:
         self.acls = Acls(self._transport)
         self.tokens = Tokens(self._transport)
         self.audit = Audit(self._transport)
-        self._leases = Leases(self._transport)
+        self._waiting_acks = WaitingAcks()
+        self._leases = Leases(self._transport, self._waiting_acks)
         self._large = LargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
-        self._deferral = Deferral(self._txn_sender, BUFFER_BYTES)
+        self._deferral = Deferral(self._txn_sender, Steps(self._transport), self._leases, BUFFER_BYTES)
         self._txn_producers: dict[str, Producer] = {}
         self._open: list[Producer | Consumer] = []
 
@@ -133,6 +137,7 @@ class Client:
                 closable.close()
             except LedgerError as error:
                 failures.append(error)
+        self._waiting_acks.close()
         self._transport.close()
         if failures:
             raise failures[0]
@@ -209,8 +214,8 @@ class Client:
         """A transaction.  timeout_ms: it is aborted when it is open for longer, counted from `with` or from its
         first operation.
 
-        While it has only sent records that fit one batch of one partition, they wait in this client, and the commit
-        appends them in one request; see `txn.begin`.
+        Records and acknowledgements that fit one request wait in this client, and the commit sends that request; see
+        `txn.begin`.
 
         with client.transaction(timeout_ms=10_000) as txn:
             txn.send("invoices", {"total": 12})
@@ -309,9 +314,16 @@ class Client:
         )
 
     def _transaction(self, timeout_ms: int, id: TxnId | None) -> Transaction:
-        deferred = DeferredRecords(self._deferral)
+        deferred = Deferred(self._deferral)
         return Transaction(
-            self.transactions, self._leases, self._txn_sender, self._txn_producer, deferred, timeout_ms, id
+            self.transactions,
+            self._leases,
+            self._waiting_acks,
+            self._txn_sender,
+            self._txn_producer,
+            deferred,
+            timeout_ms,
+            id,
         )
 
     def _txn_producer(self, topic: str) -> Producer:

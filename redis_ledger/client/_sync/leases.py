@@ -17,6 +17,7 @@ from typing import Any
 
 from redis_ledger.client import skipping
 from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client._sync.waiting_acks import WaitingAcks
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
 from redis_ledger.client.redelivery_models import Reconsumed
@@ -28,8 +29,11 @@ NEWER = ("request_id", "repeat", "after")  # than 93e1798
 
 
 class Leases:
-    def __init__(self, transport: Transport) -> None:
+    """waiting_acks: of transactions; those of a consumer are sent before it returns messages."""
+
+    def __init__(self, transport: Transport, waiting_acks: WaitingAcks) -> None:
         self._transport = transport
+        self._waiting_acks = waiting_acks
 
     def receive(
         self,
@@ -102,6 +106,8 @@ class Leases:
         timeout_ms: int | None = None,
     ) -> None:
         """ids None: everything that is leased to this consumer.  delay_ms None: as the redelivery rule says."""
+        if ids is None:
+            self._waiting_acks.send((topic, subscription, consumer))
         parts = [{"all": True}] if ids is None else [
             {"ids": [str(id) for id in ids[at : at + IDS_MAX]]} for at in range(0, len(ids), IDS_MAX)
         ]  # fmt: skip
@@ -113,6 +119,7 @@ class Leases:
 
     def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
         """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
+        self._waiting_acks.send((topic, subscription, consumer))
         where = _path(topic, subscription, ":closeConsumer")
         self._transport.call("POST", where, {"consumer": consumer}, answer=dict, timeout_ms=timeout_ms)
 

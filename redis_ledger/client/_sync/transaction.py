@@ -5,62 +5,45 @@
         txn.ack(consumer, message)         ┘ a failed operation makes the transaction abort-only
                                                  normal exit: flush, commit; exception: drop, abort, reraise
 
-It begins with the first operation that needs it.  While it has only sent records that fit one batch of one partition,
-they wait, and the commit appends them without a transaction: `deferred.py`.  `states.py` has the state machine.  The
-broker aborts a transaction at its deadline; past it, by the client's own clock, operations fail without a request.
+It begins with the first operation that needs it.  Records and acknowledgements that fit one request wait, and the
+commit sends that request: `deferred.py`.  `states.py` has the state machine.  The broker aborts a transaction at its
+deadline; past it, by the client's own clock, operations fail without a request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from math import ceil
+from contextlib import contextmanager, suppress
 from time import monotonic
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from redis_ledger.client._sync.admin import Transactions
-from redis_ledger.client._sync.deferred import DeferredRecords
+from redis_ledger.client._sync.deferred import Deferred
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.sender import Sender, Sending
+from redis_ledger.client._sync.topic_producer import TopicProducer
+from redis_ledger.client._sync.waiting_acks import AckSource, WaitingAcks
 from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.concurrency import Condition, Mutex
+from redis_ledger.client.deadline import Deadline
+from redis_ledger.client.deferral import hold_s
 from redis_ledger.client.deliveries import Moment, Span
 from redis_ledger.client.models import Headers
 from redis_ledger.client.sources import Source, where
 from redis_ledger.client.states import TxnEvent, TxnState, after
+from redis_ledger.client.transaction_errors import abort_failed, abort_only
 from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import (
     AlreadyAborted,
     LedgerError,
     NotFound,
-    TransactionAbortOnly,
     TransactionEnded,
     TransactionError,
-    TransactionsDisabled,
     TransactionTimedOut,
     Unavailable,
 )
 from redis_ledger.ids import TxnId
-
-TIMEOUT_MS = 60_000
-
-
-class TopicProducer(Protocol):
-    """A producer, as a transaction sends with it."""
-
-    def send(
-        self,
-        value: Any,
-        *,
-        key: str | bytes | None = None,
-        headers: Headers | None = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        deliver_at: Moment | None = None,
-        deliver_after: Span | None = None,
-        txn: Transaction | None = None,
-    ) -> Sending: ...
 
 
 class Transaction:
@@ -76,22 +59,23 @@ class Transaction:
         self,
         transactions: Transactions,
         leases: Leases,
+        waiting_acks: WaitingAcks,
         sender: Sender,
         producer_of: Callable[[str], TopicProducer],
-        deferred: DeferredRecords,
+        deferred: Deferred,
         timeout_ms: int,
         id: TxnId | None,
     ) -> None:
         self._transactions = transactions
         self._leases = leases
+        self._waiting_acks = waiting_acks
         self._sender = sender
         self._producer_of = producer_of
         self._deferred = deferred
-        self._timeout_ms = timeout_ms
         self.id = id
         # A resumed transaction may have used any sequence number, so its batches are sent without one.
         self._is_resumed = id is not None
-        self._deadline_s = float("inf")
+        self._deadline = Deadline(timeout_ms)
         self._state = TxnState.OPEN
         self._failure: LedgerError | None = None
         self._operations = 0
@@ -105,7 +89,7 @@ class Transaction:
     @property
     def state(self) -> TxnState:
         """The state, with the deadline taken into account."""
-        if self._state is TxnState.OPEN and monotonic() >= self._deadline_s:
+        if self._state is TxnState.OPEN and monotonic() >= self._deadline.at_s:
             with self._mutex:
                 self._state = after(self._state, TxnEvent.EXPIRE, self)
                 self._deferred.drop(
@@ -121,8 +105,9 @@ class Transaction:
     def begin(self) -> None:
         """Begins the transaction on the broker, which gives it its `id`.
 
-        The first operation that needs it does this: an acknowledgement; a record for a second partition, with a
-        delivery time, or beyond what fits one batch; waiting for the result of a record.  Records that wait are sent.
+        The first operation that needs it does this: a record with a delivery time, a cumulative acknowledgement, more
+        than fits one request; waiting for the result of a record; a lease that ends.  What waits is sent: raises
+        TransactionAbortOnly if an acknowledgement is refused.
 
         txn = client.transaction(); txn.begin(); print(txn.id)
         """
@@ -133,16 +118,18 @@ class Transaction:
                 return
             after(self.state, TxnEvent.OPERATE, self)
             self._is_beginning = True
+        self._begin()
+
+    def _begin(self) -> None:
+        self._waiting_acks.forget(self)
         began_s = monotonic()
-        timeout_ms = self._timeout_ms
-        if self._deadline_s < float("inf"):
-            timeout_ms = max(1, ceil((self._deadline_s - began_s) * 1000))  # what is left of it
         try:
-            begun = self._transactions.begin(timeout_ms)
+            begun = self._transactions.begin(self._deadline.left_ms(began_s))
             with self._mutex:
                 self.id = TxnId.parse(begun.id)
-                self._start_clock(began_s)
+                self._deadline.start(began_s)
                 self._deferred.send_in(self)
+            self._ack_deferred(self.id)
         finally:
             with self._mutex:
                 self._is_beginning = False
@@ -178,12 +165,27 @@ class Transaction:
     def ack(self, source: Source, messages: Any) -> None:
         """Acknowledges messages in the transaction.  source: a consumer, or (topic, subscription[, consumer name]).
 
-        Raises TransactionConflict if they are acknowledged already, or by another open transaction.
+        It waits for the commit, as long as the lease allows.  If the messages are acknowledged already, or by another
+        transaction, the commit raises TransactionAbortOnly; after `begin`, this raises TransactionConflict.
 
         txn.ack(consumer, messages)
         """
+        with self._mutex:
+            self.check_usable()
+            try:
+                place, ids, now_s = where(source), ids_of(messages), monotonic()
+            except LedgerError as error:
+                self.fail(error)
+                raise
+            if self.id is None and not self._is_beginning:
+                self._sender.check_open()
+                waits_s = hold_s(messages, now_s)
+                if self._deferred.add_acks(place, ids, waits_s):
+                    self._deadline.start(now_s)
+                    self._waiting_acks.add(self, min(now_s + waits_s, self._deadline.at_s))
+                    return
         with self.operation():
-            self._leases.ack(*where(source), ids_of(messages), txn=self.id)
+            self._leases.ack(*place, ids, txn=self.id)
 
     def ack_cumulative(self, source: Source, message: Any) -> None:
         """Acknowledges all messages up to this one in the transaction.  Exclusive subscriptions only.
@@ -203,16 +205,20 @@ class Transaction:
                 self._sender.check_open()
                 joined = self._deferred.put(topic, partition, entry, batching)
             if joined is not None:
-                self._start_clock(now_s)
+                self._deadline.start(now_s)
         if joined is not None:
             self._sender.take_turns(now_s)
-            return Sending(*joined, self._hurry)
+            return Sending(*joined, self.hurry)
         with self.operation():
             return self._sender.put(topic, partition, self, entry, batching)
 
     def waiting_partition(self, topic: str) -> int | None:
-        """The partition whose records wait for the commit, if it is one of the topic."""
+        """A partition of the topic whose records wait for the commit, if there is one."""
         return self._deferred.partition_of(topic)
+
+    def acknowledges(self, source: AckSource) -> bool:
+        """Whether acknowledgements of a consumer wait for the commit."""
+        return self._deferred.acknowledges(source)
 
     @contextmanager
     def operation(self) -> Iterator[None]:
@@ -247,7 +253,7 @@ class Transaction:
         """Flushes, waits for all operations, and commits.  May be repeated after OutcomeUnknown or Unavailable.
 
         If an operation failed, aborts and raises TransactionAbortOnly.  Records that wait are appended now, so their
-        place in the log is that of the commit.
+        place in the log is that of the commit.  Acknowledgements that wait may conflict now, which is such a failure.
 
         txn.commit()
         """
@@ -269,7 +275,7 @@ class Transaction:
         try:
             self._abort()
         except LedgerError as unaborted:
-            error.add_note(_abort_failed(self, unaborted))
+            error.add_note(abort_failed(self, unaborted))
         raise error from self._failure
 
     def abort(self) -> None:
@@ -283,7 +289,7 @@ class Transaction:
 
     def __enter__(self) -> Transaction:
         if self.id is None:
-            self._start_clock(monotonic())
+            self._deadline.start(monotonic())
         return self
 
     def __exit__(
@@ -303,7 +309,7 @@ class Transaction:
             except LedgerError as unaborted:
                 if error is None:
                     raise
-                error.add_note(_abort_failed(self, unaborted))
+                error.add_note(abort_failed(self, unaborted))
         elif state is not TxnState.COMMITTING:
             self._sender.drop(self)
 
@@ -311,11 +317,6 @@ class Transaction:
         with self._mutex:
             self._operations -= 1
             self._changed.notify_all()
-
-    def _start_clock(self, now_s: float) -> None:
-        """Sets the deadline, if it is not set."""
-        # 0 selects the broker's default, which is the same.
-        self._deadline_s = min(self._deadline_s, now_s + (self._timeout_ms or TIMEOUT_MS) / 1000)
 
     def _begin_for_operation(self) -> None:
         try:
@@ -325,25 +326,39 @@ class Transaction:
                 self.fail(error)
             raise
 
-    def _hurry(self) -> None:
-        """Sends the records that wait.  If that fails, the error is their result."""
-        try:
+    def hurry(self) -> None:
+        """Sends what waits.  If that fails, the error is the result of the records.  Past the deadline, returns the
+        messages whose acknowledgement waits."""
+        with suppress(LedgerError):
+            if self.state is TxnState.TIMED_OUT:
+                self._deferred.give_back()
             self.check_usable()
             self._begin_for_operation()
-        except LedgerError:
-            return
 
     def _flush(self) -> None:
-        """Sends what is unsent; what has been deferred is committed by that."""
-        if self.id is not None:
-            self._sender.flush(self)
-            return
+        """Sends what is unsent.  If the transaction has not begun, that commits it."""
+        self._waiting_acks.forget(self)
         try:
-            self._deferred.append()
+            if self.id is None:
+                if self._deferred.commit(self._deadline.left_ms(monotonic())):
+                    return
+                self._is_beginning = True
+                self._begin()
+            assert self.id is not None
+            self._ack_deferred(self.id)
         except Unavailable:
             raise  # the commit may be repeated
         except LedgerError as error:
             self.fail(error)
+        self._sender.flush(self)
+
+    def _ack_deferred(self, id: TxnId) -> None:
+        """Sends the acknowledgements that wait, in the transaction, which has begun.  Raises TransactionAbortOnly."""
+        try:
+            self._deferred.ack_in(id)
+        except LedgerError as error:
+            self.fail(error)
+            raise self._abort_only() from error
 
     def _abort(self) -> None:
         with self._mutex:
@@ -352,6 +367,8 @@ class Transaction:
         with self._mutex:
             while self._operations or self._is_beginning:
                 self._changed.wait()
+        self._waiting_acks.forget(self)
+        self._deferred.give_back()
         self._end(self._abort_there)
 
     def _end(self, there: Callable[[], Any]) -> None:
@@ -379,15 +396,4 @@ class Transaction:
 
     def _abort_only(self) -> TransactionError:
         assert self._failure is not None
-        if isinstance(self._failure, TransactionsDisabled):  # as would any other transaction
-            return TransactionsDisabled(self._failure.detail)
-        return TransactionAbortOnly(
-            f"Transaction {self} cannot be committed: one of its operations failed. {self._failure.detail} "
-            "Restart from the last committed state.",
-            transaction=str(self),
-            cause=self._failure.code,
-        )
-
-
-def _abort_failed(txn: Transaction, error: LedgerError) -> str:
-    return f"Transaction {txn} could not be aborted ({error.detail}); the broker aborts it at its deadline."
+        return abort_only(self, self._failure)

@@ -124,6 +124,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "ack_cumulative": {"source": ("t", "s"), "message": "0:1"},
         "put": {"topic": "t", "partition": 0, "entry": Entry(None, b"v", (), 1), "batching": BatchingOptions(0, 100)},
         "waiting_partition": {"topic": "t"},
+        "acknowledges": {"source": ("t", "s", "c")},
+        "hurry": {},
         "operation": {},
         "check_usable": {},
         "fail": {"error": errors.Draining()},
@@ -133,7 +135,16 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
 }
 NAMES = [(owner, method) for owner, methods in METHODS.items() for method in methods]
 # What other modules of the SDK call; callers have no use for it.
-INTERNAL = {"fail", "operation", "check_usable", "put", "waiting_partition", "forget_partition_count"}
+INTERNAL = {
+    "fail",
+    "operation",
+    "check_usable",
+    "put",
+    "waiting_partition",
+    "acknowledges",
+    "hurry",
+    "forget_partition_count",
+}
 WRONG = [object(), 7, -1, 1.5, "", "x", b"\xff", "\ud800", [object()], {"a": object()}, (1, 2, 3), None, float("nan")]
 
 

@@ -133,6 +133,7 @@ async def test_a_conflict_makes_it_abort_only(stub, client):
     """CL-16: the program ignores the conflict."""
     stub.fail("POST", ":ack", errors.TransactionConflict("Held by 1-9."))
     txn = client.transaction()
+    await txn.begin()
     await txn.send("invoices", "x")
     with pytest.raises(errors.TransactionConflict):
         await txn.ack(("orders", "billing"), "0:1")
@@ -206,7 +207,8 @@ async def test_another_client_commits_by_id(stub, client):
 
 async def test_first_operations_at_once_begin_one_transaction(stub, client):
     txn = client.transaction()
-    await asyncio.gather(*(txn.send("invoices", n, partition=n % 2) for n in range(20)))
+    sendings = await asyncio.gather(*(txn.send("invoices", n, partition=n % 2) for n in range(20)))
+    await asyncio.gather(*(sending.result() for sending in sendings))
     await txn.commit()
     assert len(stub.txns) == 1
     assert len(visible(stub)) == 20

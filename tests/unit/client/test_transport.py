@@ -86,6 +86,7 @@ async def test_each_step_of_a_transaction_survives_a_failure_and_has_one_effect(
         [message] = await orders.receive()
         stub.fail("POST", ending, how)
         async with client.transaction() as txn:
+            await txn.begin()
             await txn.send("invoices", "out")
             await txn.ack(orders, message)
     assert [record.value for _, _, record in stub.records] == [b"out"]
