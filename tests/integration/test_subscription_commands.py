@@ -123,6 +123,7 @@ def test_what_a_transaction_holds_of_a_subscription_is_shown(command, client):
     with client.consumer("t", "s") as consumer:
         messages = consumer.receive(3)
         with client.transaction() as txn:
+            txn.begin()
             txn.ack(consumer, messages[:2])
             shown = command("subscriptions", "pending", "t", "s")
             assert [str(txn.id), "2", "0-1", "-", "-"] == shown.splitlines()[3].replace("│", " ").split()[1:-1]
@@ -200,8 +201,8 @@ async def test_the_asynchronous_sdk_asks_the_same(redis_url, prefix):
             async with client.consumer("t", "s") as consumer:
                 messages = await consumer.receive(1)
                 async with client.transaction() as txn:
+                    await txn.begin()
                     await txn.ack(consumer, messages)
-                    assert txn.id is not None
                     assert (await ask("0:0", batch_index=0)).transaction == str(txn.id)
                     held = await client.subscriptions.pending(
                         "t", "s", partition=0, transaction=txn.id, low_watermarks=True

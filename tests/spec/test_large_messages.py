@@ -106,7 +106,8 @@ async def test_nothing_is_seen_of_a_message_whose_broker_dies_while_it_arrives(r
         assert [each.value for each in await other.subscriptions.receive("t", "s")] == [b"after"]
 
 
-async def test_acknowledging_a_large_message_in_a_transaction_covers_all_its_chunks(client, other):
+@pytest.mark.parametrize("is_begun", [True, False], ids=["begun", "waiting"])
+async def test_acknowledging_a_large_message_in_a_transaction_covers_all_its_chunks(client, other, is_begun):
     """AK-29: undone by an abort, which delivers the whole message again, and done by a commit."""
     async with client.producer("t") as producer, other.consumer("t", "s", prefetch=0) as consumer:
         await producer.send_large(SMALL)
@@ -115,8 +116,10 @@ async def test_acknowledging_a_large_message_in_a_transaction_covers_all_its_chu
             assert message.redelivery_count == (outcome == "commit")
             assert await read(client, message) == SMALL
             txn = other.transaction()
+            if is_begun:
+                await txn.begin()
             await txn.ack(consumer, message)
-            assert (await other.subscriptions.stats("t", "s")).pending == 1
+            assert (await other.subscriptions.stats("t", "s")).pending == is_begun
             await (txn.abort() if outcome == "abort" else txn.commit())
         assert await consumer.receive(10, wait_ms=200) == []
         (cursor,) = (await other.subscriptions.stats("t", "s")).cursors
