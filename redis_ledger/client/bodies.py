@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 
-from redis_ledger.client.batches import Batch, Entry, SendResult
+from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import delivery_of
+from redis_ledger.client.joint import AckSource, Part
 from redis_ledger.client.models import (
-    Executed,
-    ExecutedRecords,
     Message,
     PlacedRecord,
     Record,
-    RecordPosition,
     ScheduledPosition,
     ScheduledRecord,
 )
 from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import UnexpectedAnswer
-from redis_ledger.ids import MessageId, ScheduledId
+from redis_ledger.ids import ScheduledId
 
 ABSENT = msgspec.Raw(b"")
 
@@ -164,42 +162,27 @@ def record_body(entry: Entry) -> dict[str, Any]:
     return body if entry.delivery is None else {**body, **entry.delivery.members()}
 
 
-def step_body(
-    batches: Mapping[tuple[str, int], Batch[Any]],
-    acks: Mapping[tuple[str, str, str], Iterable[MessageId]],
-    timeout_ms: int,
-) -> dict[str, Any]:
-    """The body of `transactions:execute`.  batches: by topic and partition.  acks: ids by topic, subscription and
-    consumer."""
+def step_body(parts: Sequence[Part]) -> dict[str, Any]:
+    """The body of `transactions:execute`: records in the order of the parts."""
     records: dict[str, list[dict[str, Any]]] = {}
-    for (topic, partition), batch in batches.items():
-        of_topic = records.setdefault(topic, [])
-        for entry in batch.entries:
-            body = record_body(entry)
-            body["partition"] = partition
-            of_topic.append(body)
+    acks: dict[AckSource, list[str]] = {}
+    for part in parts:
+        for (topic, partition), batch in part.batches.items():
+            of_topic = records.setdefault(topic, [])
+            for entry in batch.entries:
+                body = record_body(entry)
+                body["partition"] = partition
+                of_topic.append(body)
+        for source, ids in part.acks.items():
+            acks.setdefault(source, []).extend(map(str, ids))
     return {
         "acks": [
-            {"topic": topic, "subscription": subscription, "consumer": consumer, "ids": [str(id) for id in ids]}
+            {"topic": topic, "subscription": subscription, "consumer": consumer, "ids": ids}
             for (topic, subscription, consumer), ids in acks.items()
         ],
         "records": [{"topic": topic, "records": bodies} for topic, bodies in records.items()],
-        "timeout_ms": timeout_ms,
+        "timeout_ms": min(part.timeout_ms for part in parts),
     }
-
-
-def executed_places(executed: Executed) -> dict[tuple[str, int], SendResult]:
-    """Where the records of a step went, by topic and partition: the base offset, or the position of each record if the
-    broker wrote several batches."""
-    results: dict[tuple[str, int], list[ExecutedRecords]] = {}
-    for each in executed.results:
-        results.setdefault((each.topic, each.partition), []).append(each)
-    places: dict[tuple[str, int], SendResult] = {}
-    for place, found in results.items():
-        offsets = [each.base_offset + index for each in found for index in range(each.records)]
-        positions = [RecordPosition(place[1], offset) for offset in offsets]
-        places[place] = found[0].base_offset if len(found) == 1 else positions
-    return places
 
 
 def contents_body(

@@ -232,6 +232,26 @@ async def test_transactions_at_once_over_one_subscription(brokers, client):
     assert await backlog(client) == 0
 
 
+async def test_of_two_at_once_that_acknowledge_one_message_one_is_committed(brokers, client):
+    """AK-05: they could share a request."""
+    consumer = await fill(client, *(f"m{n}" for n in range(8)))
+    messages = await consumer.receive(8)
+    work = [await step(client, consumer, message, value=f"{n}.") for n, message in enumerate([*messages, messages[5]])]
+    found = await asyncio.gather(*(txn.commit() for txn, _ in work), return_exceptions=True)
+    refused = [n for n, error in enumerate(found) if error is not None]
+    assert refused in ([5], [8])
+    assert isinstance(found[refused[0]], errors.TransactionAbortOnly)
+    left = {5, 8} - set(refused)
+    assert await outputs(client) == sorted(f"{n}.{p}" for n in [*range(5), 6, 7, *left] for p in range(3))
+    assert await backlog(client) == 0
+    for number, (_, sendings) in enumerate(work):
+        if number not in refused:
+            for n, sending in enumerate(sendings):
+                offset = (await sending.result()).offset
+                [written] = [m async for m in client.read("out", n) if m.offset == offset]
+                assert written.text() == f"{number}.{n}"
+
+
 def test_the_twin_for_threads_commits_steps_from_many_threads(brokers):
     with Client(brokers.urls) as client:
         client.topics.create("in")

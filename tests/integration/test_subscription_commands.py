@@ -202,6 +202,7 @@ async def test_the_asynchronous_sdk_asks_the_same(redis_url, prefix):
                 messages = await consumer.receive(1)
                 async with client.transaction() as txn:
                     await txn.begin()
+                    assert txn.id is not None
                     await txn.ack(consumer, messages)
                     assert (await ask("0:0", batch_index=0)).transaction == str(txn.id)
                     held = await client.subscriptions.pending(

@@ -15,6 +15,7 @@ from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.coordinators import AsyncCoordinators
 from redis_ledger.client._async.deferred import AsyncDeferral, AsyncDeferred
+from redis_ledger.client._async.joint_commits import AsyncJointCommits
 from redis_ledger.client._async.large import AsyncLargeMessages, AsyncLargeValue
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.offload import AsyncOffload
@@ -23,7 +24,6 @@ from redis_ledger.client._async.reader import Reading, read
 from redis_ledger.client._async.scheduled import AsyncScheduled
 from redis_ledger.client._async.security import AsyncAcls, AsyncAudit, AsyncTokens
 from redis_ledger.client._async.sender import AsyncSender
-from redis_ledger.client._async.step import AsyncSteps
 from redis_ledger.client._async.subscriptions import AsyncSubscriptions
 from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client._async.transport import POLLS_MAX, REQUESTS_MAX, AsyncTransport, path
@@ -114,7 +114,7 @@ class AsyncClient:
         self._leases = AsyncLeases(self._transport, self._waiting_acks)
         self._large = AsyncLargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
-        self._deferral = AsyncDeferral(self._txn_sender, AsyncSteps(self._transport), self._leases, BUFFER_BYTES)
+        self._deferral = AsyncDeferral(self._txn_sender, AsyncJointCommits(self._transport), self._leases, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}
         self._open: list[AsyncProducer | AsyncConsumer] = []
 

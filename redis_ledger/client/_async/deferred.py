@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from redis_ledger.client import batches
+from redis_ledger.client._async.joint_commits import AsyncJointCommits, AsyncPartCommit
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.sender import AsyncBatch, AsyncLane, AsyncSender
-from redis_ledger.client._async.step import AsyncStep, AsyncSteps
 from redis_ledger.client._async.waiting_acks import AsyncAckSource
 from redis_ledger.client.batches import BatchingOptions, Entry, SendResult
 from redis_ledger.client.concurrency import AsyncEvent, AsyncMutex
 from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack, is_batch_only
+from redis_ledger.client.joint import Part
 from redis_ledger.errors import LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.batch import SEQUENCES
@@ -37,12 +38,12 @@ class AsyncDeferral:
     def __init__(
         self,
         sender: AsyncSender,
-        steps: AsyncSteps,
+        commits: AsyncJointCommits,
         leases: AsyncLeases,
         buffer_bytes: int,
     ) -> None:
         self.sender = sender
-        self.steps = steps
+        self.commits = commits
         self.leases = leases
         self.buffer_bytes = buffer_bytes
         self.bytes_waiting = 0
@@ -83,7 +84,7 @@ class AsyncDeferred:
         self._waiting = Waiting()
         self._counted = 0
         self._queue: AsyncLane | None = None
-        self._step: AsyncStep | None = None
+        self._step: AsyncPartCommit | None = None
 
     def __del__(self) -> None:
         # A transaction that is abandoned is neither committed nor aborted.
@@ -182,7 +183,7 @@ class AsyncDeferred:
                 outcome = await self._append()
             else:
                 if self._step is None:
-                    self._step = self._shared.steps.step(self._batches, self._acks, timeout_ms)
+                    self._step = self._shared.commits.commit(Part(self._batches, self._acks, timeout_ms))
                 outcome = await self._step.execute()
         except RequestTooLarge as error:
             if self._step is None:
@@ -224,8 +225,6 @@ class AsyncDeferred:
             batch.settle(outcome if isinstance(outcome, LedgerError) else outcome.get((topic, partition), -1))
 
     def _doubt(self) -> None:
-        if self._step is not None:
-            self._step.doubt()
         for batch in self._batches.values():
             batch.doubt()
 

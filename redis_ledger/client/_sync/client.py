@@ -15,6 +15,7 @@ from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.coordinators import Coordinators
 from redis_ledger.client._sync.deferred import Deferral, Deferred
+from redis_ledger.client._sync.joint_commits import JointCommits
 from redis_ledger.client._sync.large import LargeMessages, LargeValue
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.offload import Offload
@@ -23,7 +24,6 @@ from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled
 from redis_ledger.client._sync.security import Acls, Audit, Tokens
 from redis_ledger.client._sync.sender import Sender
-from redis_ledger.client._sync.step import Steps
 from redis_ledger.client._sync.subscriptions import Subscriptions
 from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client._sync.transport import POLLS_MAX, REQUESTS_MAX, Transport, path
@@ -114,7 +114,7 @@ class Client:
         self._leases = Leases(self._transport, self._waiting_acks)
         self._large = LargeMessages(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
-        self._deferral = Deferral(self._txn_sender, Steps(self._transport), self._leases, BUFFER_BYTES)
+        self._deferral = Deferral(self._txn_sender, JointCommits(self._transport), self._leases, BUFFER_BYTES)
         self._txn_producers: dict[str, Producer] = {}
         self._open: list[Producer | Consumer] = []
 

@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from redis_ledger.client import batches
+from redis_ledger.client._sync.joint_commits import JointCommits, PartCommit
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.sender import Batch, Lane, Sender
-from redis_ledger.client._sync.step import Step, Steps
 from redis_ledger.client._sync.waiting_acks import AckSource
 from redis_ledger.client.batches import BatchingOptions, Entry, SendResult
 from redis_ledger.client.concurrency import Event, Mutex
 from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack, is_batch_only
+from redis_ledger.client.joint import Part
 from redis_ledger.errors import LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.batch import SEQUENCES
@@ -37,12 +38,12 @@ class Deferral:
     def __init__(
         self,
         sender: Sender,
-        steps: Steps,
+        commits: JointCommits,
         leases: Leases,
         buffer_bytes: int,
     ) -> None:
         self.sender = sender
-        self.steps = steps
+        self.commits = commits
         self.leases = leases
         self.buffer_bytes = buffer_bytes
         self.bytes_waiting = 0
@@ -83,7 +84,7 @@ class Deferred:
         self._waiting = Waiting()
         self._counted = 0
         self._queue: Lane | None = None
-        self._step: Step | None = None
+        self._step: PartCommit | None = None
 
     def __del__(self) -> None:
         # A transaction that is abandoned is neither committed nor aborted.
@@ -182,7 +183,7 @@ class Deferred:
                 outcome = self._append()
             else:
                 if self._step is None:
-                    self._step = self._shared.steps.step(self._batches, self._acks, timeout_ms)
+                    self._step = self._shared.commits.commit(Part(self._batches, self._acks, timeout_ms))
                 outcome = self._step.execute()
         except RequestTooLarge as error:
             if self._step is None:
@@ -224,8 +225,6 @@ class Deferred:
             batch.settle(outcome if isinstance(outcome, LedgerError) else outcome.get((topic, partition), -1))
 
     def _doubt(self) -> None:
-        if self._step is not None:
-            self._step.doubt()
         for batch in self._batches.values():
             batch.doubt()
 

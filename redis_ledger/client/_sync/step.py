@@ -1,6 +1,6 @@
-"""A step: the records and acknowledgements of a transaction that is executed in one request.
+"""A step: the request that executes the transactions whose commits go together.
 
-    batches by topic and partition, ids by subscription and consumer ─→ POST /v1/transactions:execute ─→ places
+    records by topic and partition, ids by subscription and consumer ─→ POST /v1/transactions:execute ─→ places
 
 It has one Idempotency-Key and one body for all its attempts, also those of a second `commit()`, so the broker carries
 it out once.  The broker keeps the key for `KEEP_S` beyond the time of two calls; later, the step is not sent again.
@@ -9,50 +9,34 @@ it out once.  The broker keeps the key for `KEEP_S` beyond the time of two calls
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Sequence
 from time import monotonic
 
 from redis_ledger.client import answers, bodies
-from redis_ledger.client._sync.sender import Batch
 from redis_ledger.client._sync.transport import Transport, path
-from redis_ledger.client.batches import SendResult
+from redis_ledger.client.joint import Part, Places, counts_of, split
 from redis_ledger.client.models import Executed
 from redis_ledger.errors import LedgerError, OutcomeUnknown, Unavailable
-from redis_ledger.ids import MessageId
 
 WHERE = path("transactions", call=":execute")
 KEEP_S = 60
 LOST, EITHER = "The commit was sent, its answer was lost", "it may or may not have been carried out"
 
 
-class Steps:
-    """Makes the steps of a client."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def step(
-        self,
-        batches: Mapping[tuple[str, int], Batch],
-        acks: Mapping[tuple[str, str, str], Mapping[MessageId, None]],
-        timeout_ms: int,
-    ) -> Step:
-        return Step(self._transport, answers.encode(bodies.step_body(batches, acks, timeout_ms)))
-
-
 class Step:
-    def __init__(self, transport: Transport, content: bytes) -> None:
+    def __init__(self, transport: Transport, parts: Sequence[Part]) -> None:
         self._transport = transport
-        self._content = content
+        self._counts = [counts_of(part) for part in parts]
+        self._content = answers.encode(bodies.step_body(parts))
         self._key = secrets.token_hex(16)
         call_s = transport.timeout_ms // 1000 + 1
         self._kept_s = 2 * call_s + KEEP_S
         self._repeated_until_s = monotonic() + call_s + KEEP_S
         self._is_in_doubt = False
 
-    def execute(self) -> Mapping[tuple[str, int], SendResult]:
-        """Where the records went.  Places may be missing: the broker that carried the step out was killed before it
-        stored where, so their offsets are unknown.
+    def execute(self) -> Sequence[Places]:
+        """Where the records of each part went.  Places may be missing: the broker that carried the step out was killed
+        before it stored where, so their offsets are unknown.
 
         Raises OutcomeUnknown, Unavailable: it may be called again.  Any other error: it had no effect.
         """
@@ -68,17 +52,19 @@ class Step:
                     "idempotency-key": self._key,
                     "idempotency-key-ttl": str(self._kept_s),
                 },
-                on_lost=self.doubt,
+                on_lost=self._doubt,
             )
-            return bodies.executed_places(answers.decode("POST", WHERE, response, Executed))
+            return split(answers.decode("POST", WHERE, response, Executed), self._counts)
         except LedgerError as error:
             if isinstance(error, OutcomeUnknown):
-                self.doubt()
+                self._doubt()
             # A refusal says nothing about an earlier attempt whose answer was lost.
             if not self._is_in_doubt or isinstance(error, Unavailable):
                 raise
             raise OutcomeUnknown(f"{LOST}, and the repetition was refused: {EITHER}. ({error.detail})") from error
+        except BaseException:
+            self._doubt()
+            raise
 
-    def doubt(self) -> None:
-        """An answer was lost."""
+    def _doubt(self) -> None:
         self._is_in_doubt = True

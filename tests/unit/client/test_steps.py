@@ -9,7 +9,7 @@ import time
 import pytest
 
 from redis_ledger import AsyncClient, Client, errors
-from redis_ledger.client import Message, TxnState, bodies
+from redis_ledger.client import Message, TxnState
 from redis_ledger.client._async import step
 from tests.support.stub_broker import StubBroker, lost, not_sent
 
@@ -145,7 +145,7 @@ async def test_a_commit_that_was_stopped_is_in_doubt(stub, client, monkeypatch):
 
 async def test_offsets_that_the_broker_does_not_know_any_more_are_unknown(stub, client, monkeypatch):
     """It was killed after the commit, before it stored where the records went."""
-    monkeypatch.setattr(bodies, "executed_places", lambda executed: {})
+    monkeypatch.setattr(step, "split", lambda executed, counts: [{} for _ in counts])
     async with client.transaction() as txn:
         sendings = [await txn.send("t", n, partition=n) for n in range(2)]
     assert [await sending.result() for sending in sendings] == [(0, -1), (1, -1)]
