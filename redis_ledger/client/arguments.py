@@ -70,6 +70,8 @@ def choice(name: str, given: Any, choices: Iterable[str]) -> None:
 
 def name(given: Any) -> str:
     """A part of a path."""
+    if isinstance(given, str) and given and given.isascii():
+        return given
     if not isinstance(given, (str, int)) or given == "" or any("\ud800" <= each <= "\udfff" for each in str(given)):
         raise InvalidRequest(f"{_shown(given)} is not a name; give a str that is not empty.")
     return str(given)

@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
     @property
     def size(self) -> int:
-        headers = sum(len(name) + len(held or b"") + 8 for name, held in self.headers)
+        headers = sum(len(name) + len(held or b"") + 8 for name, held in self.headers) if self.headers else 0
         return len(self.key or b"") + len(self.value or b"") + headers + RECORD_OVERHEAD
 
 

@@ -60,14 +60,16 @@ def begin_reason(
     """None if the record waits.  buffered: bytes that wait in all transactions of the client."""
     if entry.delivery is not None:
         return BeginReason.SCHEDULED
-    if entry.size > limits.batch_bytes:
+    size = entry.size
+    if size > limits.batch_bytes:
         return BeginReason.TOO_LARGE
-    if waiting.size + entry.size > limits.batch_bytes or waiting.records + waiting.ids >= RECORDS_MAX:
+    if waiting.size + size > limits.batch_bytes or waiting.records + waiting.ids >= RECORDS_MAX:
         return BeginReason.FULL
-    is_step = waiting.ids > 0 or bool(waiting.places - {(topic, partition)})
-    if is_step and (waiting.is_batch_only or is_batch_only(entry, is_compressed)):
-        return BeginReason.BATCH_ONLY
-    if buffered + entry.size > limits.buffer_bytes:
+    if waiting.is_batch_only or is_batch_only(entry, is_compressed):
+        is_step = waiting.ids > 0 or bool(waiting.places - {(topic, partition)})
+        if is_step:
+            return BeginReason.BATCH_ONLY
+    if buffered + size > limits.buffer_bytes:
         return BeginReason.BUFFER_FULL
     return None
 

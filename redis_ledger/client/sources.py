@@ -20,9 +20,16 @@ class SubscriptionConsumer(Protocol):
 Source: TypeAlias = "SubscriptionConsumer | tuple[str, str] | tuple[str, str, str]"
 
 
+def ack_source(source: Source) -> tuple[str, str, str]:
+    """As `where`; raises InvalidRequest if one of the names is none."""
+    topic, subscription, consumer = where(source)
+    arguments.check_kind("consumer", consumer, arguments.TEXT)
+    return arguments.name(topic), arguments.name(subscription), consumer
+
+
 def where(source: Source) -> tuple[str, str, str]:
     """Returns topic, subscription and consumer name."""
-    if isinstance(source, SubscriptionConsumer):
+    if not isinstance(source, tuple) and isinstance(source, SubscriptionConsumer):
         return source.topic, source.subscription, source.name
     names = arguments.sequence("source", source)
     if not 2 <= len(names) <= 3:

@@ -76,6 +76,6 @@ def id_of(message: Any) -> MessageId:
         return message.id
     if isinstance(message, str):
         return MessageId.parse(message)
-    if isinstance(message, tuple) and len(message) == 2 and all(isinstance(each, int) for each in message):
-        return MessageId(*message)
+    if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], int) and isinstance(message[1], int):
+        return message if isinstance(message, MessageId) else MessageId(*message)
     raise InvalidRequest(f"{message!r:.60} is not a message; give messages, or ids such as '2:1045'.")

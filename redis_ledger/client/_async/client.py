@@ -326,11 +326,11 @@ class AsyncClient:
             id,
         )
 
-    def _txn_producer(self, topic: str) -> AsyncProducer:
+    def _txn_producer(self, topic: Any) -> AsyncProducer:
         """What carries `txn.send`."""
-        arguments.check(topic=topic)
-        producer = self._txn_producers.get(topic)
+        producer = self._txn_producers.get(topic) if isinstance(topic, str) else None
         if producer is None:
+            arguments.check(topic=topic)
             batching = BatchingOptions(0.005, 1 << 20)
             producer = AsyncProducer(topic, self.topics, self._txn_sender, self._large, batching)
             self._txn_producers[topic] = producer

@@ -30,7 +30,7 @@ from redis_ledger.client.deadline import Deadline
 from redis_ledger.client.deferral import hold_s
 from redis_ledger.client.deliveries import Moment, Span
 from redis_ledger.client.models import Headers
-from redis_ledger.client.sources import Source, where
+from redis_ledger.client.sources import Source, ack_source, where
 from redis_ledger.client.states import TxnEvent, TxnState, after
 from redis_ledger.client.transaction_errors import abort_failed, abort_only
 from redis_ledger.client.values import id_of, ids_of
@@ -173,7 +173,7 @@ class AsyncTransaction:
         with self._mutex:
             self.check_usable()
             try:
-                place, ids, now_s = where(source), ids_of(messages), monotonic()
+                place, ids, now_s = ack_source(source), ids_of(messages), monotonic()
             except LedgerError as error:
                 self.fail(error)
                 raise
@@ -238,7 +238,8 @@ class AsyncTransaction:
 
     def check_usable(self) -> None:
         """Raises InvalidTxnStatus if it has ended, TransactionAbortOnly if one of its operations failed."""
-        after(self.state, TxnEvent.OPERATE, self)
+        if self.state is not TxnState.OPEN:
+            after(self._state, TxnEvent.OPERATE, self)
         if self._failure is not None:
             raise self._abort_only() from self._failure
 

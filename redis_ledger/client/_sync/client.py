@@ -326,11 +326,11 @@ class Client:
             id,
         )
 
-    def _txn_producer(self, topic: str) -> Producer:
+    def _txn_producer(self, topic: Any) -> Producer:
         """What carries `txn.send`."""
-        arguments.check(topic=topic)
-        producer = self._txn_producers.get(topic)
+        producer = self._txn_producers.get(topic) if isinstance(topic, str) else None
         if producer is None:
+            arguments.check(topic=topic)
             batching = BatchingOptions(0.005, 1 << 20)
             producer = Producer(topic, self.topics, self._txn_sender, self._large, batching)
             self._txn_producers[topic] = producer

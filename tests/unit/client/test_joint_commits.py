@@ -155,7 +155,7 @@ async def test_a_caller_that_is_stopped_takes_no_other_with_it_and_may_commit_ag
 
 async def test_a_step_that_cannot_be_encoded_fails_alone(stub, client):
     work = [await begun(client, n) for n in range(6)]
-    await work[4][0].ack(("\ud800", "billing"), "0:9")
+    await work[4][0].ack((*ORDERS, "\ud800"), "0:9")
     found = await asyncio.gather(*(outcome(txn) for txn, _ in work))
     assert found == [None, None, None, None, errors.TransactionAbortOnly, None]
 

@@ -248,6 +248,19 @@ async def test_compressed_records_and_an_acknowledgement_begin(stub, client):
     assert (visible(stub), stub.acked) == ([b"x"], ["0:1"])
 
 
+@pytest.mark.parametrize(
+    ("source", "ids"),
+    [(("t", ["s"]), "0:1"), ((7.5, "s"), "0:1"), (("t", "s", b"c"), "0:1"), (("t", ""), "0:1"), (("t", "s"), "x")],
+)
+async def test_an_acknowledgement_that_cannot_be_sent_fails_at_once(stub, client, source, ids):
+    txn = client.transaction()
+    with pytest.raises(errors.BadRequest):
+        await txn.ack(source, ids)
+    with pytest.raises(errors.TransactionAbortOnly):
+        await txn.commit()
+    assert stub.calls == []
+
+
 async def test_a_conflict_is_raised_when_the_transaction_begins(stub, client):
     txn = client.transaction()
     sending = await txn.send("t", "x", partition=0)
