@@ -82,7 +82,7 @@ class Config:
     ack_timeout_ms: int = 30_000  # a delivered message that is not acknowledged within this time is redelivered
     consumer_session_ms: int = 30_000  # an exclusive consumer loses the subscription after this time without a request
     max_unacked_per_consumer: int = 0  # unacknowledged messages of a consumer on a partition; 0: no limit
-    key_shared_waiting_max: int = 1_000  # records of a partition that wait for other consumers of their keys
+    key_shared_waiting_max: int = 4_000  # records of a partition that wait for other consumers of their keys
     max_unacked_per_subscription: int = 0  # unacknowledged messages of a subscription on a partition; 0: no limit
     # Kafka clients
     kafka_connections_max: int = 10_000  # maximum open connections; further ones are closed

@@ -40,6 +40,6 @@ end
 
 cursors.cut(c, touched)
 for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
-if cursors.has_keys(c.kind) then cursors.forget_keys(c, holes) end
+if cursors.has_keys(c.kind) then cursors.forget(touched) end
 cursors.save(c)
 return { OK, total - pending, c.mark, reached }

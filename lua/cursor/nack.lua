@@ -28,22 +28,24 @@ local touched, returned, most, reached = {}, 0, tonumber(ARGV[6]), nil
 if #ARGV > 7 then
   local _
   touched, _, reached = cursors.touched(c, (cursors.given(8)), most)
+elseif cursors.has_keys(c.kind) then
+  touched = cursors.leases_where(c, most, function(grant) return grant.consumer == consumer and consumer ~= "" end)
+  if #touched == most then reached = -1 end -- by slot: the next call begins anew
 else
   touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[7], "+inf", "LIMIT", 0, most))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
   if #touched == most then reached = touched[most].last end
 end
 for _, lease in ipairs(touched) do
-  if lease.consumer == consumer and c.writes[lease.first] ~= nil then
-    returned = returned + 1 -- with an earlier one of its key
-  elseif lease.consumer == consumer and consumer ~= "" then
+  if lease.consumer == consumer and consumer ~= "" then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
       cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
-    if cursors.has_keys(c.kind) then cursors.return_followers(c, lease.first, nil, now + wait_ms(wait, lease.count)) end
+    if cursors.has_keys(c.kind) then cursors.return_followers(c, lease.first, now + wait_ms(wait, lease.count)) end
   end
 end
+if cursors.has_keys(c.kind) and #ARGV == 7 then returned = returned + cursors.apply_followers(c) end
 cursors.save(c)
 return { OK, returned, reached }

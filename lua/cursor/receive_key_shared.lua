@@ -20,10 +20,11 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
             12 waiting_max   offsets that may wait  13 from  the first offset of the window  14 four bytes for each offset
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} as cursor/receive; more 1: another call returns more
             now, 2, 3 or 4: the limit of the consumer, of the subscription, or of waiting offsets allows no more, 5: the
-            window does not reach as far as new records; a delivery is 11 values, as in cursor/receive
+            window does not reach as far as new records; a delivery is 10 values: the places of its records in the batch,
+            four bytes each, count, and eight as in cursor/receive
             | {TOO_MANY} consumers | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind}
-COMPLEXITY  O(d log l + w + e) for d due leases (at most 192), w waiting offsets of the consumer's slots (at most 2000) and e new offsets
-            (at most 1000 of 400 log entries)
+COMPLEXITY  O(d + w + e) for d due leases, w offsets in the queues of the consumer's slots that wait or are others'
+            (at most 20 000), and e new offsets (at most 1000 of 400 log entries)
 WRITES      the consumer's session, and leases
 SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/0046
 ]]
@@ -34,7 +35,7 @@ SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
 --- @include "include/key_slots"
-local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, PAGE = 192, 400, 2000, 1000, 200
+local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, CONSUMERS_MAX = 2000, 400, 20000, 1000, 240
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
@@ -49,7 +50,7 @@ if walk then
   checkpoints.step(KEYS[1], aborted, walk)
   return { OK, c.mark, c.read, stable, 1, -1 }
 end
-local own, is_own, membership = slots.of(c.cursor, consumer, now, session)
+local own, membership = slots.of(c.cursor, consumer, now, session)
 if not own then return { TOO_MANY } end
 cursors.trim(c, tonumber(state[2]))
 
@@ -66,17 +67,24 @@ local function has_room()
   return false
 end
 
+local places, base, bytes = {}, 0, 0 -- of the last delivery of the reply; bytes: of one record
+
+local function finish_delivery()
+  if places[1] then reply[#reply - 9] = table.concat(places) end
+end
+
 local function deliver(offset, count, fields)
   local n = #reply
-  local last = reply[n - 9]
-  if n > 6 and last == offset - 1 and reply[n - 8] == count and reply[n - 6] == fields[4] and reply[n - 7] == fields[2] then
-    reply[n - 9] = offset
-  else
-    reply[n + 1], reply[n + 2], reply[n + 3] = offset, offset, count
-    for i = 1, 5 do reply[n + 3 + i] = fields[2 * i] end
-    reply[n + 9], reply[n + 10], reply[n + 11] = fields[12], fields[18], fields[20]
+  if n == 6 or reply[n - 8] ~= count or reply[n - 6] ~= fields[4] or reply[n - 7] ~= fields[2] then
+    finish_delivery()
+    places = {}
+    reply[n + 1], reply[n + 2] = "", count
+    for i = 1, 5 do reply[n + 2 + i] = fields[2 * i] end
+    reply[n + 8], reply[n + 9], reply[n + 10] = fields[12], fields[18], fields[20]
+    base, bytes = tonumber(fields[6]), math.ceil(tonumber(fields[10]) / tonumber(fields[8]))
   end
-  left, room = left - 1, room - math.ceil(tonumber(fields[10]) / tonumber(fields[8]))
+  places[#places + 1] = struct.pack(">I4", offset - base)
+  left, room = left - 1, room - bytes
   c.delivered = c.delivered + 1
   if count > 0 then c.redelivered = c.redelivered + 1 end
 end
@@ -104,127 +112,119 @@ if ARGV[9] == "1" then
 end
 
 -- 2. Leases whose time is over wait from now on.
-local names = redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3], "LIMIT", 0, DUE_MAX)
-if #names == DUE_MAX then more = 1 end
-local overdue, firsts = cursors.leases_at(c, names), {}
-for i, lease in ipairs(overdue) do firsts[i] = lease.first end
-local keys_due = cursors.keys_of(c, firsts)
-for _, lease in ipairs(overdue) do
-  local key = keys_due[lease.first]
-  if key and c.writes[lease.first] == nil then
-    cursors.drop(c, lease)
-    if cursors.is_unassigned(lease.consumer) then
-      cursors.put_waiting(c, lease.first, lease.consumer, lease.count, key)
+local overdue = 0
+for _, slot in ipairs(redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3])) do
+  if overdue < DUE_MAX then overdue = overdue + cursors.return_overdue(c, tonumber(slot), now) else more = 1 end
+end
+cursors.apply_followers(c)
+
+-- 3. Waiting records.  A key is blocked behind a record that another consumer or a transaction has, or that waits.
+local looked, found = 0, {}
+
+-- Finds the records of a queue that the consumer may get, and the keys that are blocked behind the others.
+local function look(slot)
+  local q = cursors.queue(c, slot)
+  q.blocked = {}
+  local has_others = string.find(q.states, "\1", 1, true) -- HELD
+  for _, grant in pairs(q.grants) do has_others = has_others or (grant.size > 0 and grant.consumer ~= consumer) end
+  if not has_others then return end
+  local own = queues.ids(q, function(grant) return grant.consumer == consumer end)
+  queues.each(q, queues.pattern(own, true), 1, function(i, state)
+    local grant, key = q.grants[state], queues.key_at(q, i)
+    looked = looked + 1
+    if grant and grant.consumer == consumer then return false end -- since this call began
+    if grant and queues.waits(grant) and not q.blocked[key] and #found < left then
+      found[#found + 1] = { queues.offset_at(q, i), q, i, grant }
     else
-      cursors.put_waiting(c, lease.first, "", lease.count, key)
-      cursors.return_followers(c, lease.first, key, 0)
+      q.blocked[key] = true
+    end
+    return looked >= WAITING_LOOK_MAX
+  end)
+  q.is_closed = looked >= WAITING_LOOK_MAX
+end
+
+local function own_grant(q, count) return queues.grant(q, consumer, count, now + wait_ms(wait, count), request) end
+
+if has_room() then
+  cursors.load_queues(c, own)
+  for n = 1, #own do -- in turn, so that none is always the last one
+    look(own[(now + n) % #own + 1])
+    if #found >= left then break end
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  for _, each in ipairs(found) do
+    local offset, q, i, grant = each[1], each[2], each[3], each[4]
+    if not has_room() then break end
+    local fields = entry_of(offset)
+    if fields and q.size < CONSUMERS_MAX then
+      local count = grant.consumer == cursors.UNSEEN and grant.count or grant.count + 1
+      deliver(offset, count, fields)
+      local leased = own_grant(q, count)
+      queues.leave(c, q, i)
+      queues.move(c, q, i, leased)
+      permits = permits - 1
+    else
+      q.blocked[queues.key_at(q, i)] = true
     end
   end
+  if looked >= WAITING_LOOK_MAX and more == 0 and left > 0 then more = 4 end
 end
-if next(c.writes) then cursors.save(c) end
-
--- 3. Waiting records.
-local taken = {} -- key → offsets of it that this call has leased, and whether the next may be
-
--- Whether all unacknowledged offsets of the key below `offset` are leased to the consumer.  Offsets come in order.
-local function is_first(key, offset)
-  local seen = taken[key]
-  if not seen then
-    seen = { next_of = string.gmatch(cursors.list(c, key).text, "%d+"), is_free = true }
-    seen.at = tonumber(seen.next_of() or math.huge)
-    taken[key] = seen
-  end
-  while seen.is_free and seen.at < offset do
-    if seen.at >= c.mark then
-      local lease = cursors.lease_of(c, seen.at)
-      seen.is_free = lease ~= nil and lease.consumer == consumer
-    end
-    seen.at = tonumber(seen.next_of() or math.huge)
-  end
-  return seen.is_free
-end
-
-local function lease_to_consumer(offset, count)
-  cursors.put(c, offset, offset, consumer, count, now + wait_ms(wait, count), request)
-  permits = permits - 1
-end
-
--- Slots in turn, so that none is always the last one.
-local looked, begin = 0, #own > 0 and 2 * (now % (#own / 2)) or 0
-for i = 1, #own, 2 do
-  local at = (begin + i - 1) % #own + 1
-  local lowest = cursors.whole(cursors.slot_score(own[at]))
-  local upto = "(" .. cursors.whole(math.min(cursors.slot_score(own[at + 1] + 1), -1)) -- -1 is the sentinel
-  while looked < WAITING_LOOK_MAX and has_room() do
-    local some = redis.call("ZRANGEBYSCORE", c.due, lowest, upto, "WITHSCORES", "LIMIT", 0, PAGE)
-    local offsets, rows = {}, {}
-    for j = 1, #some, 2 do offsets[#offsets + 1], rows[#rows + 1] = tonumber(some[j]), some[j] end
-    local keys = cursors.keys_of(c, offsets)
-    cursors.load_lists(c, keys)
-    cursors.load_leases(c, rows)
-    for _, offset in ipairs(offsets) do
-      local key = keys[offset]
-      if key and is_first(key, offset) then
-        if not has_room() then break end
-        local lease, fields = cursors.lease_of(c, offset), entry_of(offset)
-        if lease and fields then
-          local count = lease.consumer == cursors.UNSEEN and lease.count or lease.count + 1
-          cursors.drop(c, lease)
-          deliver(offset, count, fields)
-          lease_to_consumer(offset, count)
-        end
-      end
-    end
-    looked = looked + #offsets
-    if #offsets < PAGE then break end
-    lowest = "(" .. string.format("%.0f", tonumber(some[#some]))
-  end
-end
-if looked >= WAITING_LOOK_MAX and more == 0 and left > 0 then more = 4 end
 
 -- 4. New records.
-local new_keys = {} -- by offset
+local passed, seen, limit = {}, 0, nil
 
--- Reads the keys of some offsets of the window.
-local function load_keys(first, last)
+-- Reads the queues of the slots of some offsets of the window.
+local function load_slots(first, last)
+  local slots, known = {}, {}
   for offset = first, last do
-    local at = (offset - from) * 4
-    new_keys[offset] = string.format("%02x%02x%02x%02x", string.byte(hashes, at + 1, at + 4))
+    local slot = string.byte(hashes, (offset - from) * 4 + 4)
+    if not known[slot] then slots[#slots + 1], known[slot] = slot, true end
   end
-  cursors.load_lists(c, new_keys)
+  cursors.load_queues(c, slots)
 end
 
-local passed, seen, limit = {}, 0, nil
-local function take(first, last, fields)
-  if not fields then
-    passed[#passed + 1], passed[#passed + 2] = first, last
-    return nil
-  end
+-- Takes offsets of a log entry; returns the first that was not taken, if any.
+local function take_some(first, last, fields)
+  load_slots(first, last)
   for offset = first, last do
-    if seen >= NEW_MAX then
-      more = 1
-      return offset
-    end
-    if not new_keys[offset] then load_keys(offset, math.min(last, offset + NEW_MAX - seen - 1)) end
-    local key = new_keys[offset]
-    if is_own(key) and is_first(key, offset) then
-      if not has_room() then return offset end
-      cursors.add_key(c, offset, key)
+    local at = (offset - from) * 4
+    local slot, key = string.byte(hashes, at + 4), string.sub(hashes, at + 1, at + 3)
+    local q = c.queues[slot]
+    local is_free = q.blocked and not q.is_closed and not q.blocked[key] and q.size < CONSUMERS_MAX
+    if is_free and not has_room() then return offset end
+    if is_free then
       deliver(offset, 0, fields)
-      lease_to_consumer(offset, 0)
+      queues.add(c, q, offset, key, own_grant(q, 0))
+      permits = permits - 1
     else
       if c.returned >= waiting_max then
         limit = 4
         return offset
       end
-      cursors.add_key(c, offset, key)
-      cursors.put_waiting(c, offset, cursors.UNSEEN, 0, key)
+      if q.blocked then q.blocked[key] = true end
+      queues.add(c, q, offset, key)
     end
-    seen = seen + 1
   end
 end
 
-if c.read < stable and more ~= 2 and more ~= 3 and left > 0 and room > 0 then
+local function take(first, last, fields)
+  if not fields then
+    passed[#passed + 1], passed[#passed + 2] = first, last
+    return nil
+  end
+  local upto = math.min(last, first + NEW_MAX - seen - 1)
+  local stop = take_some(first, upto, fields)
+  local taken = (stop or upto + 1) - first
+  local slots_of_them = string.gsub(string.sub(hashes, (first - from) * 4 + 1, (first - from + taken) * 4), "...(.)", "%1")
+  cursors.place(c, first, slots_of_them)
+  seen = seen + taken
+  if not stop and upto < last then more, stop = 1, upto + 1 end
+  return stop
+end
+
+-- If the consumer got some, and there is enough for others: not yet, so that calls which read new records read many.
+local is_enough = c.delivered > delivered_before and 2 * c.returned > waiting_max and more == 0
+if not is_enough and c.read < stable and more ~= 2 and more ~= 3 and left > 0 and room > 0 then
   local upto = math.min(stable, from + #hashes / 4)
   if c.read < from or c.read >= upto then
     more = 5
@@ -238,9 +238,10 @@ if c.read < stable and more ~= 2 and more ~= 3 and left > 0 and room > 0 then
       more = reached == upto and 5 or 1
     end
   end
-elseif c.read < stable and more == 0 then
+elseif not is_enough and c.read < stable and more == 0 then
   more = 1
 end
+finish_delivery()
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 c.receiver = {
   name = consumer, now = now, ends = now + session, delivered = c.delivered - delivered_before,

@@ -22,7 +22,7 @@ local NUMBERS = {
   "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned", "tracked",
 }
 
--- Whether leases have keys: include/key_index.
+-- Whether leases have keys, and are in queues: include/slot_queues.
 function cursors.has_keys(kind) return kind == "key_shared" end
 
 -- Whether one consumer is active at a time and receives in order.
@@ -50,7 +50,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending)
     returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
-    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, lists = {}, key_of = {}, rows = {},
+    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, queues = {}, places = {},
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
   return c
@@ -177,12 +177,14 @@ function cursors.leases_at(c, firsts)
 end
 
 -- Returns the leases that overlap ranges {first, last, first, last, ...} (ascending, disjoint), each with `holes`, the
--- overlaps as such a list; the number of overlapping offsets; and, if there are more than `most` leases, the last offset
--- that the result covers, else nil.
+-- overlaps as such a list; the number of overlapping offsets; and, if there are more than `most` leases or ranges, the last
+-- offset that the result covers, else nil.
 function cursors.touched(c, ranges, most)
+  if cursors.has_keys(c.kind) then return cursors.touched_keyed(c, ranges, most) end
   local touched, size, tail = {}, 0, nil
   for i = 1, #ranges, 2 do
     local first, last = ranges[i], ranges[i + 1]
+    if i > 2 * most then return touched, size, first - 1 end
     local found, reached = {}, nil
     if tail and tail.last >= first then found[1] = tail end
     if not tail or tail.last < last then
@@ -234,10 +236,7 @@ end
 -- request: the name of the request that leases it; nil or "" without one.
 -- Of a key_shared subscription every offset gets a lease of its own.
 function cursors.put(c, first, last, consumer, count, deadline, request)
-  if first < last and cursors.has_keys(c.kind) then
-    for offset = first, last do cursors.put(c, offset, offset, consumer, count, deadline, request) end
-    return
-  end
+  if cursors.has_keys(c.kind) then return cursors.put_keyed(c, first, last, consumer, count, deadline, request) end
   local text = string.format("%d %s %d %d", last, consumer, count, deadline)
   if request and request ~= "" then text = text .. " " .. request end
   c.writes[first] = { text, cursors.whole(deadline) }
@@ -250,6 +249,7 @@ function cursors.put(c, first, last, consumer, count, deadline, request)
 end
 
 function cursors.drop(c, lease)
+  if cursors.has_keys(c.kind) then return cursors.drop_keyed(c, lease) end
   c.writes[lease.first] = false
   c.leased = c.leased - (lease.last - lease.first + 1)
   if cursors.is_unassigned(lease.consumer) then
@@ -284,6 +284,7 @@ end
 -- records are left there.
 function cursors.trim(c, start)
   if start <= c.mark then return end
+  if cursors.has_keys(c.kind) then return cursors.trim_queues(c, start) end
   local touched, size, reached = cursors.touched(c, { c.mark, math.min(start - 1, c.mark + TRIM_SPAN) }, TRIM_MAX)
   local upto = reached or math.min(start - 1, c.mark + TRIM_SPAN) -- the last offset to go
   if c.held > 0 then
@@ -291,7 +292,6 @@ function cursors.trim(c, start)
     c.held = math.max(c.held - (last - c.mark + 1 - size - cursors.acked(c, c.mark, last)), 0)
   end
   cursors.cut(c, touched)
-  if cursors.has_keys(c.kind) then cursors.forget_keys(c, cursors.holes(touched)) end
   c.mark, c.read = upto + 1, math.max(c.read, start)
   cursors.save(c)
 end
@@ -299,6 +299,7 @@ end
 -- Moves the mark over acknowledged offsets, and writes all changes.
 function cursors.save(c)
   cursors.fill_complete(c)
+  if cursors.has_keys(c.kind) then cursors.save_queues(c) end
   if c.leased == 0 and c.held == 0 then
     c.mark = c.read
   elseif c.read - c.mark > c.leased + c.held then
@@ -324,7 +325,6 @@ function cursors.save(c)
   cursors.call_chunked("ZADD", c.due, due)
 
   cursors.save_acks(c)
-  if cursors.has_keys(c.kind) then cursors.save_keys(c) end
   c.tracked = c.leased - c.returned + 2 * c.held
   local row = cursors.changed_consumers(c)
   if c.consumer ~= c.consumer_was then
@@ -340,7 +340,7 @@ end
 
 --- @include "include/ack_chunk"
 --- @include "include/acks"
---- @include "include/key_index"
+--- @include "include/slot_queues"
 --- @include "include/consumers"
 --- @include "include/unacked"
 --- @include "include/pending_acks"

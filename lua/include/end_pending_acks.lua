@@ -25,7 +25,7 @@ local function settle_ranges(c, ranges, commit, now)
     if commit then
       cursors.forget_keys(c, { r[1], r[2] })
     else
-      for offset = r[1], r[2] do cursors.return_followers(c, offset, nil, now) end
+      for offset = r[1], r[2] do cursors.return_followers(c, offset, now) end
     end
   end
 end

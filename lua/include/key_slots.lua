@@ -32,8 +32,7 @@ function slots.divide(text, before, after)
   return table.concat(owner)
 end
 
--- Returns the consumer's slots as {first, last, first, last, ...} from 0, a function that tells whether a key is the
--- consumer's, and fields of the cursor to write; nil if there are too many consumers.
+-- Returns the consumer's slots, ascending, and fields of the cursor to write; nil if there are too many consumers.
 function slots.of(cursor, consumer, now, session)
   local stored = redis.call("HMGET", cursor, "slots", "members", "members_until")
   local text, before, place, row = stored[1] or "", {}, nil, {}
@@ -61,9 +60,7 @@ function slots.of(cursor, consumer, now, session)
   end
   local own = {}
   for slot = 0, slots.COUNT - 1 do
-    if string.byte(text, slot + 1) == place then
-      if own[#own] == slot - 1 then own[#own] = slot else own[#own + 1], own[#own + 2] = slot, slot end
-    end
+    if string.byte(text, slot + 1) == place then own[#own + 1] = slot end
   end
-  return own, function(key) return string.byte(text, 1 + tonumber(string.sub(key, -2), 16)) == place end, row
+  return own, row
 end

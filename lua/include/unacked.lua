@@ -16,7 +16,10 @@ end
 
 -- Counts for all consumers anew: of a cursor that an earlier release has written.
 function cursors.recount(c)
-  local counts, all = {}, redis.call("HGETALL", c.leases)
+  local counts, all = {}, cursors.has_keys(c.kind) and {} or redis.call("HGETALL", c.leases)
+  if cursors.has_keys(c.kind) then
+    cursors.each_grant(c, function(consumer, size) counts[consumer] = (counts[consumer] or 0) + size end)
+  end
   for i = 1, #all, 2 do
     local lease = tonumber(all[i]) and cursors.lease(tonumber(all[i]), all[i + 1])
     if lease and not cursors.is_unassigned(lease.consumer) then

@@ -11,18 +11,18 @@ Source: docs/decisions/0046.
 
 from __future__ import annotations
 
-import re
+import struct
 import zlib
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
+from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.cursor.script_errors import token
-from redis_ledger.cursor.scripts import Received, ReceiveRequest, received
+from redis_ledger.cursor.scripts import Delivery, Received, ReceiveRequest, answer_of, check_received
 from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Script, Store
 
 HASH_BYTES = 4
-_KEY = re.compile(rb"[0-9a-f]{8}")
 _RECEIVE = Script.load("cursor/receive_key_shared")
 
 
@@ -47,21 +47,6 @@ NO_WINDOW = KeyWindow(0, b"")
 def hash_of(key: bytes | None, offset: int) -> bytes:
     """A record without a key has one of its own, so such records are spread evenly and have no order."""
     return zlib.crc32(b"%d" % offset if key is None else key).to_bytes(HASH_BYTES, "big")
-
-
-def is_key(stored: bytes | None) -> TypeGuard[bytes]:
-    """Whether a stored key has its form."""
-    return stored is not None and _KEY.fullmatch(stored) is not None
-
-
-def key_of_none(offset: int) -> bytes:
-    """The stored key of a record without one."""
-    return hash_of(None, offset).hex().encode()
-
-
-def waiting_score(key: bytes, offset: int) -> int:
-    """The score in `due` of an offset that waits: lua/include/key_index.  key: hexadecimal digits."""
-    return (int(key[-2:], 16) << 44) + offset - (1 << 52)
 
 
 async def receive(
@@ -89,4 +74,13 @@ async def receive(
         reply = await store.call(_RECEIVE, places, (*head, int(request.is_repeat), *tail), retry=False)
     except OutcomeUnknown:
         reply = await store.call(_RECEIVE, places, (*head, 1, *tail))
-    return received(reply, name)
+    check_received(reply, name)
+    return answer_of(reply, [each for i in range(6, len(reply), 10) for each in _deliveries(reply[i : i + 10])])
+
+
+def _deliveries(row: list[Any]) -> list[Delivery]:
+    """Of the records of one batch: a delivery for each range of offsets."""
+    packed, count, base = row[0], row[1], int(row[4])
+    offsets = [base + place for place in struct.unpack(f">{len(packed) // 4}I", packed)]
+    fields = (int(row[2]), int(row[3]), base, int(row[5]), int(row[6]), row[7], int(row[8]), int(row[9]))
+    return [Delivery(first, last, count, *fields) for first, last in to_ranges(offsets)]

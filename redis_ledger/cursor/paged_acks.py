@@ -3,7 +3,8 @@
     ranges   ████ ████ ████ ██        check every page, then act on every page
     calls    check check check check  page page page page
 
-One call touches at most LEASES_MAX leases and has at most RANGES_MAX ranges.  An acknowledgement that fits is one call:
+One call has at most RANGES_MAX ranges.  It touches at most LEASES_MAX leases, or as many ranges, except of a key_shared
+subscription, whose leases cost less.  An acknowledgement that fits is one call:
 all or nothing.  A longer one is first checked as a whole; nothing is acknowledged if any of it is refused.  Between the
 check and a page a lease may expire and go to another consumer.  Then that page is refused, and the pages before it stay
 acknowledged.  A retry may repeat the whole acknowledgement: repeating a page changes nothing.
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 from redis_ledger.cursor.ranges import Range
 
-RANGES_MAX = LEASES_MAX = 300
+RANGES_MAX, LEASES_MAX = 1_000, 300
 How = Literal["all", "check", "page"]
 
 

@@ -181,10 +181,8 @@ async def receive(
 
 
 def received(reply: list[Any], name: str) -> Received:
-    """Decodes a reply of cursor/receive or cursor/receive_key_shared.  Raises NotOwner."""
-    if reply[0] == Status.NOT_OWNER or (reply[0] == Status.WRONG_KIND and reply[1] != b"kafka"):
-        raise NotOwner
-    checked(reply, name)
+    """Decodes a reply of cursor/receive.  Raises NotOwner."""
+    check_received(reply, name)
     deliveries = [
         Delivery(
             reply[i], reply[i + 1], reply[i + 2], int(reply[i + 3]), int(reply[i + 4]), int(reply[i + 5]),
@@ -192,6 +190,18 @@ def received(reply: list[Any], name: str) -> Received:
         )
         for i in range(6, len(reply), 11)
     ]  # fmt: skip
+    return answer_of(reply, deliveries)
+
+
+def check_received(reply: list[Any], name: str) -> None:
+    """Raises NotOwner, and what the status of the reply says."""
+    if reply[0] == Status.NOT_OWNER or (reply[0] == Status.WRONG_KIND and reply[1] != b"kafka"):
+        raise NotOwner
+    checked(reply, name)
+
+
+def answer_of(reply: list[Any], deliveries: list[Delivery]) -> Received:
+    """The rest of a reply of cursor/receive or cursor/receive_key_shared."""
     more = reply[4]
     return Received(deliveries, reply[1], reply[2], reply[3], more in (1, 5), reply[5], _LIMITS.get(more), more == 5)
 

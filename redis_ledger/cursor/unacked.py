@@ -3,6 +3,7 @@
     due      first offset of each lease, by redelivery time ─▶ those that are due first
     leases   first offset ─▶ last, consumer, count, deadline
 
+Of a key_shared subscription, `due` has slots, and `leases` their queues: cursor/slot_queues.
 A lease may end between the two reads; it is then left out.
 """
 
@@ -11,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from redis_ledger.cursor import slot_queues
+from redis_ledger.cursor.slot_queues import UNSEEN
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
-
-UNSEEN = "%"  # as in lua/include/cursor
 
 
 class Lease(NamedTuple):
@@ -35,8 +36,26 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
     firsts = await store.command("ZRANGEBYSCORE", of.due, 0, "+inf", "LIMIT", 0, most, key=of.due)
     if not firsts:
         return []
-    rows = await store.command("HMGET", of.leases, *firsts, key=of.leases)
-    return [parse(partition, int(first), row.decode()) for first, row in zip(firsts, rows, strict=True) if row]
+    names: list[bytes] = [*firsts, *(b"s" + first for first in firsts)]
+    rows = await store.command("HMGET", of.leases, *names, key=of.leases)
+    found = list[Lease]()
+    for field, row in zip(names, rows, strict=True):
+        if row and field[:1] == b"s":
+            found += queued(partition, int(field[1:]), row)
+        elif row:
+            found.append(parse(partition, int(field), row.decode()))
+    return sorted(found, key=lambda each: each.deadline_ms)[:most]
+
+
+def queued(partition: int, slot: int, row: bytes) -> list[Lease]:
+    """What of a queue was delivered, and is neither acknowledged nor held by a transaction."""
+    return [
+        Lease(
+            partition, each.offset, each.offset, unquote(each.consumer.strip(UNSEEN)), each.deliveries, each.deadline_ms
+        )
+        for each in slot_queues.entries(slot, row)
+        if each.consumer is not None and (each.consumer != UNSEEN or each.deliveries)
+    ]
 
 
 def parse(partition: int, first: int, row: str) -> Lease:

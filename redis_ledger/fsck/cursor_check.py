@@ -6,13 +6,11 @@ Every offset from mark to read is in exactly one place: leased, held by a transa
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from redis_ledger.cursor import ack_chunks
 from redis_ledger.cursor.ack_chunks import CHUNK
-from redis_ledger.cursor.key_shared import is_key, key_of_none, waiting_score
 from redis_ledger.fsck.cursor_facts import (
     CursorFacts,
     Lease,
@@ -62,7 +60,9 @@ def check_cursor(sub: SubscriptionPlace, facts: CursorFacts, now_ms: int) -> Ite
     if read > facts.following or mark > read:
         yield _range(sub, facts, mark, read)
         return
-    yield from _damaged_leases(sub, facts, leases, mark, read)
+    is_keyed = sub.kind == "key_shared"  # its leases are compared by slot_queue_check
+    if not is_keyed:
+        yield from _damaged_leases(sub, facts, leases, mark, read)
     yield from _counts(sub, facts, leases, mark)
     held = clipped(pending_ranges(facts.pending), mark)
     placed = clipped([(lease.first, lease.last) for lease in leases], mark)
@@ -74,7 +74,7 @@ def check_cursor(sub: SubscriptionPlace, facts: CursorFacts, now_ms: int) -> Ite
         yield sub.finding("cursor_acks", k.acks, f"{first}", detail, _clear_bits(sub, facts, both[0]))
         return
     loose = complement(sorted([*placed, *held, *bits]), mark, read)
-    if loose:
+    if loose and not is_keyed:
         detail = f"{size(loose)} offsets, from {loose[0][0]} to {loose[-1][1]}, are in no place."
         yield sub.finding("cursor_acks", k.acks, "unaccounted", detail, _lease_again(sub, facts, loose, now_ms))
 
@@ -183,9 +183,6 @@ def _clear_bits(sub: SubscriptionPlace, facts: CursorFacts, both: tuple[int, int
 def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[int, int]], now_ms: int) -> Edit:
     """Makes leases of no consumer of them, due at once."""
     k, some = sub.keys, loose[:UNACCOUNTED_MAX]
-    if sub.kind == "key_shared":  # a lease is one offset
-        each = (offset for first, last in loose for offset in range(first, last + 1))
-        some = [(offset, offset) for offset in itertools.islice(each, UNACCOUNTED_MAX)]
     leased = int(facts.cursor.get(b"leased", b"0")) + size(some)
     writes: list[Write] = []
     for first, last in some:
@@ -201,14 +198,14 @@ def _lease_again(sub: SubscriptionPlace, facts: CursorFacts, loose: list[tuple[i
 
 
 def check_lease_index(
-    sub: SubscriptionPlace, name: bytes, row: bytes | None, span: int | None, due: int | None, key: bytes | None = None
+    sub: SubscriptionPlace, name: bytes, row: bytes | None, span: int | None, due: int | None
 ) -> Iterator[Finding]:
-    """All of one moment.  key: of a key_shared subscription, as stored."""
+    """All of one moment."""
     k, lease = sub.keys, Lease.parse(name, row)
     if lease is None and row is not None:
         return  # see check_cursor
     shown = name.decode(errors="replace")
-    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else _due(sub, lease, key)}
+    right = {k.spans: None if lease is None else lease.first, k.due: None if lease is None else lease.deadline}
     for index, stored in ((k.spans, span), (k.due, due)):
         if stored == right[index]:
             continue
@@ -220,12 +217,6 @@ def check_lease_index(
             detail = f"The lease from {shown} belongs at {wanted}; the index has {stored}."
             repair = edit(guards, ("ZADD", index, wanted, name))
         yield sub.finding("lease_index", index, shown, detail, repair)
-
-
-def _due(sub: SubscriptionPlace, lease: Lease, key: bytes | None) -> int:
-    if lease.deadline or sub.kind != "key_shared":
-        return lease.deadline
-    return waiting_score(key if is_key(key) else key_of_none(lease.first), lease.first)
 
 
 # -- pending acknowledgements ------------------------------------------------------------------------------------------

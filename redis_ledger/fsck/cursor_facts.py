@@ -40,8 +40,8 @@ class Lease(NamedTuple):
 
 
 class CursorFacts(NamedTuple):
-    """All of one moment.  leases, pending, acks: fields and values; start, following: of the partition.  keys: of a
-    key_shared subscription, fields of the leases that are its index of keys."""
+    """All of one moment.  leases, pending, acks: fields and values; start, following: of the partition.  queues, due:
+    of a key_shared subscription, which has no other leases."""
 
     cursor: Mapping[bytes, bytes]
     leases: Mapping[bytes, bytes]
@@ -49,7 +49,8 @@ class CursorFacts(NamedTuple):
     acks: Mapping[bytes, bytes]
     start: int
     following: int
-    keys: Mapping[bytes, bytes] = MappingProxyType({})
+    queues: Mapping[bytes, bytes] = MappingProxyType({})
+    due: Mapping[bytes, int] = MappingProxyType({})
 
 
 def pending_ranges(pending: Mapping[bytes, bytes]) -> list[tuple[int, int]]:
@@ -103,11 +104,3 @@ def overlaps(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> list
         else:
             j += 1
     return found
-
-
-def unacked_offsets(facts: CursorFacts) -> list[int]:
-    """What is leased or held, from the mark on."""
-    mark = int(facts.cursor.get(b"mark", b"0"))
-    leases = [lease for name, row in facts.leases.items() if (lease := Lease.parse(name, row)) is not None]
-    ranges = clipped([*((lease.first, lease.last) for lease in leases), *pending_ranges(facts.pending)], mark)
-    return [offset for first, last in ranges for offset in range(first, last + 1)]

@@ -10,22 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
+from redis_ledger.cursor.slot_queues import all_entries
 from redis_ledger.fsck.cursor_check import (
     SubscriptionPlace,
     check_cursor,
     check_lease_index,
     check_pending,
-    guards_of,
 )
-from redis_ledger.fsck.cursor_facts import CursorFacts, unacked_offsets
+from redis_ledger.fsck.cursor_facts import CursorFacts
 from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held, HeldCheck
-from redis_ledger.fsck.key_index_check import check_keys, is_key_field
 from redis_ledger.fsck.key_table import subscription_keys
 from redis_ledger.fsck.keyspace import typed
 from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs
+from redis_ledger.fsck.reading import PAGE, SMALL, Read, Reading, pairs, scores
 from redis_ledger.fsck.register_check import check_register
+from redis_ledger.fsck.slot_queue_check import check_queues
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys
 
@@ -88,24 +88,24 @@ class CursorReader:
         leases, pending, acks = (count or 0 for count in counts)
         is_small = leases <= SMALL and pending <= PAGE and acks <= CHUNKS_MAX
         facts = await (self._at_once(sub) if is_small else self._in_pages(sub))
-        found = await self._lease_indexes(sub)
+        found = list[Finding]() if sub.kind == "key_shared" else await self._lease_indexes(sub)
         if facts is not None:
             found += check_pending(sub, facts.pending)
             wrong = list(check_cursor(sub, facts, now_ms))
             found += wrong
             if sub.kind == "key_shared" and not wrong:
-                found += check_keys(sub, facts.keys, unacked_offsets(facts), guards_of(sub, facts))
+                found += check_queues(sub, facts, now_ms)
         return found
 
     async def _at_once(self, sub: SubscriptionPlace) -> CursorFacts:
         k = sub.keys
         keys = (k.cursor, k.leases, k.pending, k.acks)
-        cursor, leases, pending, acks, state = await self._reading.atomic(
-            [*(("HGETALL", key) for key in keys), ("HMGET", self._k.state, "start", "next")]
+        cursor, leases, pending, acks, due, state = await self._reading.atomic(
+            [*(("HGETALL", key) for key in keys), _due(sub), ("HMGET", self._k.state, "start", "next")]
         )
         start, following = (int(each) if each and each.isdigit() else 0 for each in state or (None, None))
-        leased, index = _split(sub, pairs(leases))
-        return CursorFacts(pairs(cursor), leased, pairs(pending), pairs(acks), start, following, index)
+        leased, queues = _split(sub, pairs(leases))
+        return CursorFacts(pairs(cursor), leased, pairs(pending), pairs(acks), start, following, queues, scores(due))
 
     async def _in_pages(self, sub: SubscriptionPlace) -> CursorFacts | None:
         k, read = sub.keys, self._reading
@@ -114,30 +114,30 @@ class CursorReader:
             hashes = []
             for key in (k.leases, k.pending, k.acks):
                 hashes.append({name: value async for page in read.rows(self._k.state, key) for name, value in page})
-            after, state = await read.atomic([("HGETALL", k.cursor), ("HMGET", self._k.state, "start", "next")])
+            after, due, state = await read.atomic(
+                [("HGETALL", k.cursor), _due(sub), ("HMGET", self._k.state, "start", "next")]
+            )
             if pairs(before) == pairs(after):
                 start, following = (int(each or 0) for each in state or (None, None))
                 leases, pending, acks = hashes
-                leased, index = _split(sub, leases)
-                return CursorFacts(pairs(after), leased, pending, acks, start, following, index)
+                leased, queues = _split(sub, leases)
+                return CursorFacts(pairs(after), leased, pending, acks, start, following, queues, scores(due))
         return None
 
     async def _lease_indexes(self, sub: SubscriptionPlace) -> list[Finding]:
-        k, found, seen, is_keyed = sub.keys, list[Finding](), set[bytes](), sub.kind == "key_shared"
+        k, found, seen = sub.keys, list[Finding](), set[bytes]()
 
         async def compare(names: Sequence[bytes]) -> None:
-            some = [name for name in names if name not in seen and not (is_keyed and is_key_field(name))]
+            some = [name for name in names if name not in seen]
             seen.update(some)
             for at in range(0, len(some), PAGE):
                 part = some[at : at + PAGE]
                 replies = await self._reading.atomic(
                     [("HMGET", k.leases, *part), ("ZMSCORE", k.spans, *part), ("ZMSCORE", k.due, *part)]
-                    + ([("HMGET", k.leases, *(b"o" + name for name in part))] if is_keyed else [])
                 )
-                rows, spans, dues, *more = (reply or [None] * len(part) for reply in replies)
-                keys = more[0] if is_keyed else [None] * len(part)
-                for name, row, span, due, key in zip(part, rows, spans, dues, keys, strict=True):
-                    found.extend(check_lease_index(sub, name, row, _score(span), _score(due), key))
+                rows, spans, dues = (reply or [None] * len(part) for reply in replies)
+                for name, row, span, due in zip(part, rows, spans, dues, strict=True):
+                    found.extend(check_lease_index(sub, name, row, _score(span), _score(due)))
 
         async for page in self._reading.fields(self._k.state, k.leases):
             await compare(page)
@@ -187,11 +187,18 @@ def _score(text: bytes | None) -> int | None:
     return None if text is None else int(float(text))
 
 
+def _due(sub: SubscriptionPlace) -> Read:
+    return ("ZRANGE", sub.keys.due, 0, -1 if sub.kind == "key_shared" else 0, "WITHSCORES")
+
+
 def _split(
     sub: SubscriptionPlace, fields: Mapping[bytes, bytes]
 ) -> tuple[Mapping[bytes, bytes], Mapping[bytes, bytes]]:
-    """Leases, and the index of keys."""
+    """Leases, and the queues of a key_shared subscription, whose leases are in these."""
     if sub.kind != "key_shared":
         return fields, {}
-    index = {name: value for name, value in fields.items() if is_key_field(name)}
-    return {name: value for name, value in fields.items() if name not in index}, index
+    return {
+        b"%d" % offset: f"{offset} {each.consumer} {each.deliveries} {each.deadline_ms}".encode()
+        for offset, each in all_entries(fields).items()
+        if each.consumer is not None
+    }, fields

@@ -66,9 +66,9 @@ KINDS: Final = {
         "A message is not delivered again when its lease runs out, or an acknowledgement misses it.",
         "rebuilds the index from the leases",
     ),
-    "key_index": Kind(
+    "slot_queue": Kind(
         "A key_shared subscription delivers records of a key out of order, or not at all.",
-        "rebuilds the lists of keys; a record whose key is not stored counts as one without a key",
+        "rebuilds the queues of slots; a record that no queue has is delivered as one without a key",
     ),
     "lease": Kind("A message cannot be acknowledged or delivered.", "removes the lease; what it held is delivered"),
     "cursor_count": Kind(

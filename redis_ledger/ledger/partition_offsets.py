@@ -57,6 +57,11 @@ class PartitionOffsets:
         self.answered = answered or AnsweredEnd(topic, number, topic_id)
         self.offloaded_end = 0  # where the part in Parquet ends, as last read
 
+    @property
+    def leader_epoch(self) -> int:
+        """As this broker has read it last."""
+        return self._leader_epoch
+
     async def head(self) -> PartitionHead:
         reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
         return self.parse_head(reply)

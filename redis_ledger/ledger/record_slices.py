@@ -5,7 +5,7 @@ pieces ─▶ payload of their batches, from Redis or from Parquet ─▶ decode
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from redis_ledger.decoding import paced
@@ -43,22 +43,29 @@ class Found(NamedTuple):
 
 
 Read = Found | BadRequest
+Known = Callable[[LogEntry], "list[Record] | None"]  # all records of a batch that was decoded before, from offset 0
 
 
-async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
+def unknown(entry: LogEntry) -> list[Record] | None:
+    return None
+
+
+async def read_pieces(
+    reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget, known: Known = unknown
+) -> list[Read]:
     """The records of each piece, or the error of its batch.  Pieces are in the order of their offsets.
 
     Reads pieces until the budget is spent, at least one; none if other reads of the same request hold the memory.
     Records that were compacted away or trimmed are left out.  Raises as `PartitionReader.read` does, and DecodingBusy.
     """
     try:
-        return await _read(reader, pieces, budget)
+        return await _read(reader, pieces, budget, known)
     except OffsetOutOfRange as error:
         start = int(error.facts.get("start_offset", 0))
         left = [piece._replace(first=max(piece.first, start)) for piece in pieces if piece.last >= start]
         if left == list(pieces):
             raise
-        read = iter(await read_pieces(reader, left, budget)) if left else iter(())
+        read = iter(await read_pieces(reader, left, budget, known)) if left else iter(())
         found: list[Read] = []
         for piece in pieces:
             each = Found(0, []) if piece.last < start else next(read, None)
@@ -68,13 +75,15 @@ async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], bu
         return found
 
 
-async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
+async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget, known: Known) -> list[Read]:
     offloaded_end = 0 if reader.offload_reader is None else reader.offsets.offloaded_end
     entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= offloaded_end}
+    decoded = {base: records for base, entry in entries.items() if (records := known(entry)) is not None}
+    entries = {base: entry for base, entry in entries.items() if base not in decoded}
     try:
         payloads = dict(zip(entries, await reader.payloads(list(entries.values())), strict=True)) if entries else {}
     except (Moved, PayloadReclaimed):
-        return await _read(reader, pieces, budget)  # the reader's offsets are up to date by now
+        return await _read(reader, pieces, budget, known)  # the reader's offsets are up to date by now
     offloaded: list[tuple[LogEntry, list[Record]]] = []
     ends = {piece.entry.base_offset: piece.last for piece in pieces}
     found: list[Read] = []
@@ -85,7 +94,9 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
         if found and budget.is_spent and base != at:
             break
         try:
-            if base in payloads:  # at rest a batch's own base offset is 0
+            if base in decoded:
+                found.append(Found(base, within(decoded[base], piece.first - base, piece.last - base)))
+            elif base in payloads:  # at rest a batch's own base offset is 0
                 if base != at:
                     at = base
                     batch = await _decoded(payloads[base], budget, piece.first - base, ends[base] - base)

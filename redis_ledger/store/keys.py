@@ -19,9 +19,9 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:snapshot      hash    of the transaction buffer: "head"; "index", "s<n>" → protobuf
     rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
     ...:<name>|acks             hash    chunk of 8192 offsets → list or bitmap of what is acknowledged; full chunks
-    ...:<name>|leases           hash    first offset → last consumer count deadline; include/key_index
+    ...:<name>|leases           hash    first offset → last consumer count deadline; key_shared: queues of slots
     ...:<name>|spans            zset    first offset of every lease, by offset
-    ...:<name>|due              zset    first offset of every lease, by redelivery time
+    ...:<name>|due              zset    first offset of every lease, by redelivery time; key_shared: slots
     ...:<name>|pending          hash    "coordinator-serial" → its acknowledgements, or the group's offset
     rl:{orders:3}:delay:state   hash    open bucket, counters; what open transactions hold: "coordinator-serial" → row
     rl:{orders:3}:delay:open    zset    entries of the open bucket by due time, see delay/entry.py

@@ -1,4 +1,4 @@
-"""fsck on a key_shared subscription: the index of keys is compared with what is unacknowledged, and repaired."""
+"""fsck on a key_shared subscription: its queues are compared with what is unacknowledged, and repaired."""
 
 from __future__ import annotations
 
@@ -69,31 +69,39 @@ async def scene(redis_url, prefix):
         yield await Scene(broker, prefix).build()
 
 
-async def _lost_key(s):
-    await s.command("HDEL", s.sub.leases, (await s.fields(b"o"))[-1])
+async def _lost_queue(s):
+    await s.command("HDEL", s.sub.leases, (await s.fields(b"s"))[-1])
 
 
-async def _lost_list(s):
-    await s.command("HDEL", s.sub.leases, (await s.fields(b"k"))[0])
+async def _lost_place(s):
+    await s.command("HDEL", s.sub.leases, "m0")
 
 
-async def _foreign_key(s):
-    await s.command("HSET", s.sub.leases, "o99", "00000000")
+async def _foreign_queue(s):
+    await s.command("HSET", s.sub.leases, "s17", "nonsense")
 
 
-async def _foreign_list(s):
-    await s.command("HSET", s.sub.leases, "k00000000", ",5,")
+async def _foreign_place(s):
+    await s.command("HSET", s.sub.leases, "m99", b"\0\1\0")
 
 
-async def _another_order(s):
-    name = max([(len(await s.command("HGET", s.sub.leases, each)), each) for each in await s.fields(b"k")])[1]
-    text = (await s.command("HGET", s.sub.leases, name)).strip(b",").split(b",")
-    await s.command("HSET", s.sub.leases, name, b",%s," % b",".join(reversed(text)))
+async def _cut_queue(s):
+    name = (await s.fields(b"s"))[0]
+    await s.command("HSET", s.sub.leases, name, (await s.command("HGET", s.sub.leases, name))[:-1])
+
+
+async def _another_slot(s):
+    text = bytearray(await s.command("HGET", s.sub.leases, "m0"))
+    text[-1] ^= 1
+    await s.command("HSET", s.sub.leases, "m0", bytes(text))
 
 
 async def _due_elsewhere(s):
-    waiting = (await s.command("ZRANGEBYSCORE", s.sub.due, "-inf", "(-1"))[0]
-    await s.command("ZADD", s.sub.due, 7, waiting)
+    await s.command("ZADD", s.sub.due, 7, (await s.fields(b"s"))[0][1:])
+
+
+async def _not_due(s):
+    await s.command("ZREMRANGEBYSCORE", s.sub.due, 1, "+inf")
 
 
 async def test_a_sound_subscription_has_no_finding(scene):
@@ -102,17 +110,30 @@ async def test_a_sound_subscription_has_no_finding(scene):
 
 
 @pytest.mark.parametrize("is_paged", [False, True])
-@pytest.mark.parametrize("damage", [_lost_key, _lost_list, _foreign_key, _foreign_list, _another_order, _due_elsewhere])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _lost_queue,
+        _lost_place,
+        _foreign_queue,
+        _foreign_place,
+        _cut_queue,
+        _another_slot,
+        _due_elsewhere,
+        _not_due,
+    ],
+)
 async def test_each_damage_is_found_and_repaired(scene, damage, is_paged, monkeypatch):
     if is_paged:
         monkeypatch.setattr(cursor_reader, "SMALL", 0)
         monkeypatch.setattr(reading, "PAGE", 2)
     await damage(scene)
     kinds = {each.kind for each in await scene.check()}
-    # What waits is in the order of its slot, so a lost key is in another place there
-    assert kinds - ({"lease_index"} if damage is _lost_key else set()) == {
-        "lease_index" if damage is _due_elsewhere else "key_index"
+    # The counts that a lost queue had are put right first
+    assert kinds - ({"cursor_count"} if damage in (_lost_queue, _cut_queue) else set()) <= {
+        "lease_index" if damage in (_due_elsewhere, _not_due) else "slot_queue"
     }
+    assert kinds
     assert await scene.check(repair=True) == []
     assert await scene.check() == []
     await scene.drain()

@@ -14,7 +14,6 @@ from redis import Redis
 from redis.cluster import ClusterNode, RedisCluster
 
 from redis_ledger.cursor import ack_chunks
-from redis_ledger.cursor.key_shared import waiting_score
 from redis_ledger.cursor.ranges import flat, to_ranges
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
@@ -69,8 +68,8 @@ def _settling(body: str) -> Script:
     parts = [
         (folder() / "include" / f"{name}.lua").read_text()
         for name in (
-            "status", "cursor", "ack_chunk", "acks", "key_index", "consumers", "unacked", "pending_acks",
-            "group_offset", "end_pending_acks",
+            "status", "cursor", "ack_chunk", "acks", "slot_queues", "slot_leases", "slot_queues_saved", "consumers",
+            "unacked", "pending_acks", "group_offset", "end_pending_acks",
         )
     ]  # fmt: skip
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
@@ -229,24 +228,29 @@ class Subscription:
         ).split()
         return dict(zip(names, reply, strict=False))
 
+    def leases(self) -> dict[int, tuple[str, int, int]]:
+        """Offset → consumer, count, deadline.  Asserts that the indexes of leases have these."""
+        leases: dict[int, tuple[str, int, int]] = {}
+        rows = {int(k): v.decode() for k, v in self.log.client.hgetall(self.keys.leases).items() if k.isdigit()}
+        for first, text in rows.items():
+            last, consumer, count, deadline, *_ = text.split(" ")
+            for offset in range(first, int(last) + 1):
+                assert offset not in leases, f"offset {offset} is in two leases"
+                leases[offset] = (consumer, int(count), int(deadline))
+        assert {int(k): v for k, v in self.log.client.zrange(self.keys.spans, 0, -1, withscores=True) if k} == {
+            f: f for f in rows
+        }
+        due = {int(k): int(v) for k, v in self.log.client.zrange(self.keys.due, 0, -1, withscores=True) if k}
+        assert due == {first: leases[first][2] for first in rows}
+        return leases
+
     def content(self) -> CursorContent:
         """Reads every structure and asserts the invariant: each offset from mark to read in exactly one place."""
         client, keys = self.log.client, self.keys
         fields = {k.decode(): v.decode() for k, v in client.hgetall(keys.cursor).items()}
         mark, read = int(fields["mark"]), int(fields["read"])
 
-        leases: dict[int, tuple[str, int, int]] = {}
-        rows = {int(k): v.decode() for k, v in client.hgetall(keys.leases).items() if k.isdigit()}
-        for first, text in rows.items():
-            last, consumer, count, deadline, *_ = text.split(" ")
-            for offset in range(first, int(last) + 1):
-                assert offset not in leases, f"offset {offset} is in two leases"
-                leases[offset] = (consumer, int(count), int(deadline))
-        assert {int(k): v for k, v in client.zrange(keys.spans, 0, -1, withscores=True) if k} == {f: f for f in rows}
-        due = {int(k): int(v) for k, v in client.zrange(keys.due, 0, -1, withscores=True) if k}
-        keys_of = {int(k[1:]): v for k, v in client.hgetall(keys.leases).items() if k[:1] == b"o"}
-        assert due == {first: leases[first][2] or waiting_score(keys_of[first], first) for first in rows}
-
+        leases = self.leases()
         pending: dict[int, tuple[str, int]] = {}
         for txn, text in client.hgetall(keys.pending).items():
             holder, _, region = txn.decode().partition("/")

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.types import SubscriptionKind
-from redis_ledger.cursor import ack_chunks, backlog_analysis, pending_row, record_state
+from redis_ledger.cursor import ack_chunks, backlog_analysis, pending_row, record_state, slot_queues
 from redis_ledger.cursor.ack_chunks import CHUNK
 from redis_ledger.cursor.backlog_analysis import BacklogCounts
 from redis_ledger.cursor.pending_fields import PendingTransaction, decode, holder
 from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.registration import KINDS
 from redis_ledger.cursor.script_errors import unknown
-from redis_ledger.cursor.unacked import Lease, parse
+from redis_ledger.cursor.slot_queues import PER_PLACE, UNSEEN
+from redis_ledger.cursor.unacked import Lease, parse, queued
 from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound, UnknownTopic
 from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
@@ -264,6 +265,9 @@ class SubscriptionInspection:
             now, (bits, again, row) = await self._now(
                 p, name, [("HMGET", of.acks, *ack_chunks.names((at // CHUNK,))), spans, ("HGET", of.leases, lease_of)]
             )
+            if now.kind == "key_shared":
+                now, bits, lease = await self._queued(p, name, at)
+                break
             if now.kind == "kafka" or (again or []) == (first or []):
                 lease = parse(p.number, int(lease_of), row.decode()) if row and lease_of else None
                 break
@@ -276,6 +280,25 @@ class SubscriptionInspection:
             now, entry, is_aborted=entry is not None and is_aborted(entry, aborted), is_acked=is_acked, lease=lease
         )
         return facts, at
+
+    async def _queued(self, p: Partition, name: str, at: int) -> tuple[CursorNow, Any, Lease | None]:
+        """Of a key_shared subscription: the cursor, bits of acknowledgements, and the lease of an offset."""
+        of, n = p.keys.sub(name), at // PER_PLACE
+        place = await self._reading.command(p.keys.state, "HGET", of.leases, f"m{n}")
+        slots = (place or b"")[2 + at % PER_PLACE :][:1]
+        slot = slots[0] if slots else 0
+        bits_of = ("HMGET", of.acks, *ack_chunks.names((at // CHUNK,)))
+        now, (bits, queue) = await self._now(p, name, [bits_of, ("HGET", of.leases, f"s{slot}")])
+        entry = (
+            next((each for each in slot_queues.entries(slot, queue) if each.offset == at), None)
+            if queue and slots
+            else None
+        )
+        if entry is None or entry.consumer is None:
+            return now, bits, None
+        if entry.consumer == UNSEEN and not entry.deliveries:  # it waits for the consumer of its key
+            return now._replace(read=min(now.read, at)), bits, None
+        return now, bits, next((each for each in queued(p.number, slot, queue) if each.first == at), None)
 
     # -- backlog -----------------------------------------------------------------------------------------------------
 

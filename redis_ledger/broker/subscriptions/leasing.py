@@ -201,8 +201,9 @@ class Leasing:
     ) -> Received:
         """Of a key_shared subscription: with windows until there are enough records, or no new ones."""
         window, found, left = self._windows.known(partition, name), list[Delivery](), max_records
+        now_ms = self._clock.now_ms()  # one for all, so that these leases have a deadline in common
         while True:
-            some = await self._lease_in(partition, name, request, window, left)
+            some = await self._lease_in(partition, name, request, window, left, now_ms)
             found += some.deliveries
             left -= sum(each.last - each.first + 1 for each in some.deliveries)
             if not some.needs_window or left <= 0:
@@ -215,14 +216,20 @@ class Leasing:
                 raise
 
     async def _lease_in(
-        self, partition: Partition, name: str, request: ReceiveRequest, window: KeyWindow, max_records: int
+        self,
+        partition: Partition,
+        name: str,
+        request: ReceiveRequest,
+        window: KeyWindow,
+        max_records: int,
+        now_ms: int,
     ) -> Received:
         return await self._cursors.act(
             partition,
             name,
             lambda p: key_shared.receive(
                 self._store, p.keys, p.topic_id, name, request, window,
-                now_ms=self._clock.now_ms(), records_max=max_records, unacked_max=_unacked_max(p),
+                now_ms=now_ms, records_max=max_records, unacked_max=_unacked_max(p),
                 waiting_max=self._config.key_shared_waiting_max,
             ),
         )  # fmt: skip
@@ -236,7 +243,7 @@ class Leasing:
         messages, unreadable = list[Message](), list[Range]()
         now_ms, expired = self._clock.now_ms(), set[MessageId]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in deliveries]
-        read = await read_pieces(partition.reader, pieces, attempt.budget)
+        read = await read_pieces(partition.reader, pieces, attempt.budget, self._windows.records_of(partition))
         for d, found in zip(deliveries, read, strict=False):
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):

@@ -1,0 +1,186 @@
+-- Leases of a key_shared subscription, in include/slot_queues: what include/cursor does for other kinds.
+
+-- Places --------------------------------------------------------------------------------------------------------
+
+local function place_of(text)
+  if not text then return { count = 0, slots = "" } end
+  return { count = (struct.unpack(">I2", text)), slots = string.sub(text, 3) }
+end
+
+local function place(c, n)
+  local p = c.places[n]
+  if not p then
+    p = place_of(redis.call("HGET", c.leases, "m" .. cursors.whole(n)))
+    c.places[n] = p
+  end
+  return p
+end
+
+
+-- Returns the queue of an offset, its index there, and its place; nil if it is in none.
+function cursors.entry(c, offset)
+  local n = math.floor(offset / PER_PLACE)
+  local p = c.places[n] or place(c, n)
+  if p.count == 0 then return nil end
+  local slot = string.byte(p.slots, offset - n * PER_PLACE + 1)
+  if not slot then return nil end
+  local q = cursors.queue(c, slot)
+  local i = queues.find(q, offset)
+  if i then return q, i, p end
+end
+
+-- Notes the slots of offsets from `first` on, which are above all others and in queues.  slots: a byte each.
+function cursors.place(c, first, slots)
+  local at = 1
+  while at <= #slots do
+    local n = math.floor((first + at - 1) / PER_PLACE)
+    local p, inside = place(c, n), first + at - 1 - n * PER_PLACE
+    local some = string.sub(slots, at, at + PER_PLACE - inside - 1)
+    p.slots = p.slots .. string.rep("\0", inside - #p.slots) .. some
+    p.count, p.changed, at = p.count + #some, true, at + #some
+  end
+end
+
+-- Adds an offset above all others, FRESH or with a grant, without its slot: cursors.place.
+function queues.add(c, q, offset, key, grant)
+  local at = #q.more + 1
+  q.more[at], q.more_keys[at], q.more_states[at], q.changed = offset, key, FRESH, true
+  if grant then
+    queues.move(c, q, q.n + at, grant)
+    return
+  end
+  if q.grants then q.grants[FRESH].size = q.grants[FRESH].size + 1 else q.fresh = q.fresh + 1 end
+  c.leased, c.returned = c.leased + 1, c.returned + 1
+end
+
+-- Leases ---------------------------------------------------------------------------------------------------------
+
+-- q, at, place: for cursors.drop and cursors.forget
+function queues.lease(q, i, p)
+  local grant, offset = q.grants[queues.state_at(q, i)], queues.offset_at(q, i)
+  return grant and {
+    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset }, q = q, at = i, place = p,
+  }
+end
+
+function cursors.put_keyed(c, first, last, consumer, count, deadline, request)
+  for offset = first, last do
+    local q, i = cursors.entry(c, offset)
+    if q then queues.move(c, q, i, queues.grant(q, consumer, count, deadline, request)) end
+  end
+end
+
+-- An offset whose lease was dropped is held, until it gets another one or is forgotten.
+function cursors.drop_keyed(c, lease) queues.leave(c, lease.q, lease.at) end
+
+-- As cursors.touched.  An offset costs less than a lease of another kind, so there may be more.
+local LOOK_MAX, PER_LEASE = 16384, 4
+function cursors.touched_keyed(c, ranges, most)
+  most = most * PER_LEASE
+  local touched, looked, names, wanted = {}, 0, {}, {}
+  for i = 1, #ranges, 2 do -- most are of few places
+    local n = math.floor(ranges[i] / PER_PLACE)
+    if not c.places[n] and n ~= wanted[#wanted] then wanted[#wanted + 1], names[#names + 1] = n, "m" .. cursors.whole(n) end
+  end
+  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.places[wanted[i]] = place_of(text) end
+  for i = 1, #ranges, 2 do
+    local offset, last = math.max(ranges[i], c.mark), ranges[i + 1]
+    while offset <= last do
+      if #touched >= most or looked >= LOOK_MAX then return touched, #touched, offset - 1 end
+      local n = math.floor(offset / PER_PLACE)
+      looked = looked + 1
+      if place(c, n).count == 0 then
+        offset = (n + 1) * PER_PLACE
+      else
+        local q, at, p = cursors.entry(c, offset)
+        if q then touched[#touched + 1] = queues.lease(q, at, p) end
+        offset = offset + 1
+      end
+    end
+  end
+  return touched, #touched, nil
+end
+
+-- Returns up to `most` leases of the grants that `accepts` accepts, by slot.
+function cursors.leases_where(c, most, accepts)
+  local found = {}
+  cursors.load_all_queues(c)
+  for slot = 0, SLOTS - 1 do
+    local q = cursors.queue(c, slot)
+    queues.each(q, queues.pattern(queues.ids(q, accepts)), 1, function(i)
+      if #found < most then found[#found + 1] = queues.lease(q, i) end
+      return #found >= most
+    end)
+    if #found >= most then break end
+  end
+  return found
+end
+
+-- Removes the offsets of leases that were dropped and acknowledged.
+function cursors.forget(touched)
+  for _, lease in ipairs(touched) do
+    local p = lease.place
+    queues.set_state(lease.q, lease.at, 0)
+    p.count, p.changed = p.count - 1, true
+  end
+end
+
+-- Removes acknowledged offsets.
+function cursors.forget_keys(c, ranges)
+  for i = 1, #ranges, 2 do
+    for offset = ranges[i], ranges[i + 1] do
+      local q, at, p = cursors.entry(c, offset)
+      if q then
+        queues.set_state(q, at, 0)
+        p.count, p.changed = p.count - 1, true
+      end
+    end
+  end
+end
+
+-- After offsets were returned: those behind them of the same key are returned as well, so that they are delivered again
+-- behind them, and wait as long.
+function cursors.return_followers(c, offset, deadline)
+  local q, i = cursors.entry(c, offset)
+  if not q then return end
+  q.returned = q.returned or {}
+  local key = queues.key_at(q, i)
+  local known = q.returned[key]
+  if not known or i < known[1] then q.returned[key] = { i, deadline } end
+  q.returned_from = math.min(q.returned_from or i, i)
+end
+
+-- Returns their number.
+function cursors.apply_followers(c)
+  local count = 0
+  for _, q in pairs(c.queues) do
+    if q.returned then
+      local leased = queues.pattern(queues.ids(q, function(grant) return not cursors.is_unassigned(grant.consumer) end))
+      queues.each(q, leased, q.returned_from + 1, function(i, state)
+        local first, grant = q.returned[queues.key_at(q, i)], q.grants[state]
+        if first and i > first[1] and grant and not cursors.is_unassigned(grant.consumer) then
+          queues.leave(c, q, i)
+          queues.move(c, q, i, queues.grant(q, "", grant.count, first[2]))
+          count = count + 1
+        end
+      end)
+      q.returned, q.returned_from = nil, nil
+    end
+  end
+  return count
+end
+
+-- Makes the offsets of a slot wait whose deadline has come, and those behind them of their keys.  Returns their number.
+function cursors.return_overdue(c, slot, now)
+  local q, count = cursors.queue(c, slot), 0
+  local overdue = queues.ids(q, function(grant) return grant.deadline > 0 and grant.deadline <= now end)
+  queues.each(q, queues.pattern(overdue), 1, function(i, state)
+    local grant = q.grants[state]
+    local was_leased = not cursors.is_unassigned(grant.consumer)
+    queues.leave(c, q, i)
+    queues.move(c, q, i, queues.grant(q, was_leased and "" or grant.consumer, grant.count, 0))
+    if was_leased then cursors.return_followers(c, queues.offset_at(q, i), 0) end
+    count = count + 1
+  end)
+  return count
+end
