@@ -9,8 +9,9 @@ import time
 import pytest
 
 from redis_ledger import AsyncClient
+from redis_ledger.broker.subscriptions import key_windows
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.errors import LedgerError, SubscriptionExists, WrongSubscriptionKind
+from redis_ledger.errors import LedgerError, OutcomeUnknown, SubscriptionExists, WrongSubscriptionKind
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import one, two
 from tests.support.threaded_broker import threaded_broker
@@ -238,3 +239,26 @@ async def test_the_sdk_consumes_by_key(redis_url, prefix):
             for place in range(3):
                 assert [int(n) for n in found if int(n) % 3 == place] == list(range(place, 30, 3))
             assert (await client.subscriptions.stats("t", "x")).kind == "key_shared"
+
+
+@pytest.mark.parametrize("request_name", ["", "r1"])
+async def test_a_lost_reply_of_a_later_window_repeats_no_record(redis_url, prefix, monkeypatch, request_name):
+    monkeypatch.setattr(key_windows, "RECORDS_MAX", 3)
+    async with one(redis_url, prefix) as broker:
+        await made(broker, partitions=1)
+        await send(broker, *NAMES)
+        calls, call = [], broker.store.call
+
+        async def losing(script, *args, **more):
+            reply = await call(script, *args, **more)
+            if script.name == "cursor/receive_key_shared":
+                calls.append(reply)
+                if len(calls) == 4:
+                    raise OutcomeUnknown("lost")
+            return reply
+
+        monkeypatch.setattr(broker.store, "call", losing)
+        got, keys = await receive(broker, "a", max_records=100, request=request_name)
+        assert len(calls) > 4
+        assert sorted(keys) == sorted(NAMES)
+        assert [each.id.offset for each in got] == list(range(len(NAMES)))

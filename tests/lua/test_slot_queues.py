@@ -1,4 +1,4 @@
-"""lua/include/slot_queues: what is stored of a key_shared subscription stays small, and is right, in unusual histories."""
+"""lua/include/slot_queues: what is stored of a key_shared subscription stays small and right in unusual histories."""
 
 from __future__ import annotations
 

@@ -201,11 +201,13 @@ class Leasing:
     ) -> Received:
         """Of a key_shared subscription: with windows until there are enough records, or no new ones."""
         window, found, left = self._windows.known(partition, name), list[Delivery](), max_records
+        offsets = set[int]()
         now_ms = self._clock.now_ms()  # one for all, so that these leases have a deadline in common
         while True:
             some = await self._lease_in(partition, name, request, window, left, now_ms)
-            found += some.deliveries
-            left -= sum(each.last - each.first + 1 for each in some.deliveries)
+            fresh = _not_among(some.deliveries, offsets)
+            found += fresh
+            left -= sum(each.last - each.first + 1 for each in fresh)
             if not some.needs_window or left <= 0:
                 return some._replace(deliveries=sorted(found))  # those that waited come by slot
             request = request._replace(is_repeat=False)
@@ -323,3 +325,13 @@ def _unacked_max(partition: Partition) -> tuple[int, int]:
 
 def _ids_of(partition: Partition, deliveries: Sequence[Delivery]) -> list[MessageId]:
     return [MessageId(partition.number, n) for d in deliveries for n in range(d.first, d.last + 1)]
+
+
+def _not_among(deliveries: Sequence[Delivery], offsets: set[int]) -> list[Delivery]:
+    """Without the offsets, to which it adds the rest: a call whose reply was lost repeats what earlier ones leased."""
+    found = list[Delivery]()
+    for each in deliveries:
+        wanted = [offset for offset in range(each.first, each.last + 1) if offset not in offsets]
+        offsets.update(wanted)
+        found += [each._replace(first=first, last=last) for first, last in to_ranges(wanted)]
+    return found
