@@ -1,9 +1,9 @@
 """How many transactions of five sends and five acknowledgements does an application commit in a second?
 
-    begin ─▶ 5 × send, 1 KiB ─▶ ack of 5 messages ─▶ commit        through the Python SDK, in this process
+    5 × send, 1 KiB ─▶ ack of 5 messages ─▶ commit        through the Python SDK, in this process
 
-The five records leave in one batch, and the five acknowledgements in one request, as the SDK does by itself: four
-requests for a transaction.  The messages of the input topic are leased before the run.
+Records and acknowledgements leave with the commit, in one request, and commits at the same time share requests, as the
+SDK does by itself.  The messages of the input topic are leased before the run.
 
     5_sends_5_acks_1     one transaction after the other
     5_sends_5_acks_50    50 at a time; one output topic of one partition

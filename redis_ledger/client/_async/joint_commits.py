@@ -1,7 +1,7 @@
 """Joins the commits that a client has under way into few requests: group commit.
 
-    commit ─ fewer than IN_FLIGHT_MAX requests under way ─→ a request of its own, at once
-           └ otherwise ─→ waits ─ one request is answered ─→ the next carries all that wait and fit: client/joint.py
+    commit ─ no request under way ─→ a request of its own, at once
+           └ otherwise ─→ waits ─ it is answered, or late ─→ the next carries all that wait and fit: client/joint.py
 
 A request of several that is refused had no effect.  Then each half is sent by itself, down to the one that is refused.
 One whose answer is lost belongs to all its transactions, and a second `commit()` of any of them repeats it.
@@ -15,11 +15,11 @@ from functools import partial
 
 from redis_ledger.client._async.step import AsyncStep
 from redis_ledger.client._async.transport import AsyncTransport
-from redis_ledger.client.concurrency import AsyncEvent, AsyncMutex, AsyncWorker
+from redis_ledger.client.concurrency import AsyncEvent, AsyncMutex, AsyncWorker, async_sleep
 from redis_ledger.client.joint import Joint, Part, Places
 from redis_ledger.errors import LedgerError, OutcomeUnknown, Unavailable
 
-IN_FLIGHT_MAX = 2
+PATIENCE_S = 0.1  # a request that is under way for longer, or for twice as long, holds up no others
 STOPPED = "The client stopped while the transaction was being committed."
 
 
@@ -68,6 +68,8 @@ class AsyncJointCommits:
         self._mutex = AsyncMutex()
         self._waiting: deque[AsyncPartCommit] = deque()
         self._in_flight = 0
+        self._sent = 0  # requests so far
+        self._is_watched = False
 
     def commit(self, part: Part) -> AsyncPartCommit:
         return AsyncPartCommit(self, part)
@@ -76,11 +78,15 @@ class AsyncJointCommits:
         """Returns when it is settled."""
         commit.settled.clear()
         with self._mutex:
-            is_first = self._in_flight < IN_FLIGHT_MAX
+            is_first = not self._in_flight
             if is_first:
                 self._in_flight += 1
+                self._sent += 1
             else:
                 self._waiting.append(commit)
+                if not self._is_watched:
+                    self._is_watched = True
+                    AsyncWorker(self._watch, "redis-ledger commits")
         if is_first:
             await self._send_and_continue([commit])
             return
@@ -96,10 +102,27 @@ class AsyncJointCommits:
             await self._send(commits)
         finally:
             with self._mutex:
+                self._in_flight -= 1
                 if self._waiting:
-                    AsyncWorker(partial(self._send_and_continue, self._take()), "redis-ledger commits")
-                else:
-                    self._in_flight -= 1
+                    self._send_next()
+
+    async def _watch(self) -> None:
+        """Sends the next request if the one under way is late, so that no commit waits for another topic's trouble."""
+        seen = -1
+        while True:
+            with self._mutex:
+                if not self._waiting:
+                    self._is_watched = False
+                    return
+                if seen == self._sent:
+                    self._send_next()
+                seen = self._sent
+            await async_sleep(PATIENCE_S)
+
+    def _send_next(self) -> None:
+        self._in_flight += 1
+        self._sent += 1
+        AsyncWorker(partial(self._send_and_continue, self._take()), "redis-ledger commits")
 
     def _take(self) -> list[AsyncPartCommit]:
         """Those that go next: the first that waits, and the others that fit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 
 import pytest
 
@@ -60,7 +61,7 @@ async def outcome(txn) -> type[Exception] | None:
 async def test_commits_at_once_share_requests_and_each_gets_its_offsets(stub, client):
     work = [await begun(client, n) for n in range(50)]
     await asyncio.gather(*(txn.commit() for txn, _ in work))
-    assert stub.count("POST", ":execute") == 3
+    assert stub.count("POST", ":execute") == 2
     assert sorted(stub.acked) == sorted(f"0:{n}" for n in range(50))
     written = {(partition, record.value): number for number, (partition, record) in enumerate(placed(stub))}
     for number, (txn, sendings) in enumerate(work):
@@ -90,12 +91,9 @@ async def test_a_commit_alone_is_sent_at_once(stub, client):
 
 async def test_two_that_acknowledge_one_message_are_not_joined(stub, client):
     """AK-05"""
-    for n in (1, 2):
-        asyncio.get_running_loop().create_task((await begun(client, n))[0].commit())
-    await asyncio.sleep(0)
-    same = [(await begun(client, 7))[0] for _ in range(2)]
-    await asyncio.gather(*(txn.commit() for txn in same))
-    assert [body["acks"][0]["ids"] for body in stub.bodies] == [["0:1"], ["0:2"], ["0:7"], ["0:7"]]
+    txns = [(await begun(client, n))[0] for n in (1, 7, 7, 8)]
+    await asyncio.gather(*(txn.commit() for txn in txns))
+    assert [body["acks"][0]["ids"] for body in stub.bodies] == [["0:1"], ["0:7", "0:8"], ["0:7"]]
 
 
 async def test_only_the_one_that_is_refused_fails(stub, client):
@@ -153,6 +151,27 @@ async def test_a_caller_that_is_stopped_takes_no_other_with_it_and_may_commit_ag
     assert len(stub.records) == 18
 
 
+async def test_commits_do_not_wait_for_a_request_that_is_late(stub, client, monkeypatch):
+    hanging, handle = asyncio.Event(), stub.handle_async_request
+
+    async def hang_first(request):
+        if not stub.calls and not hanging.is_set():
+            hanging.set()
+            await asyncio.sleep(60)
+        return await handle(request)
+
+    monkeypatch.setattr(stub, "handle_async_request", hang_first)
+    late = asyncio.create_task((await begun(client, 0))[0].commit())
+    await hanging.wait()
+    began_s = time.monotonic()
+    await asyncio.gather(*[(await begun(client, n))[0].commit() for n in range(1, 6)])
+    assert time.monotonic() - began_s < 0.35  # of the 400 ms that the first one has
+    assert sorted(stub.acked) == [f"0:{n}" for n in range(1, 6)]
+    late.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await late
+
+
 async def test_a_step_that_cannot_be_encoded_fails_alone(stub, client):
     work = [await begun(client, n) for n in range(6)]
     await work[4][0].ack((*ORDERS, "\ud800"), "0:9")
@@ -179,11 +198,11 @@ def test_the_twin_for_threads_joins_commits(stub):
         for thread in threads:
             thread.start()
         with contextlib.suppress(IndexError):
-            while len(client._deferral.commits._waiting) < 18:
+            while len(client._deferral.commits._waiting) < 19:
                 pass
         answering.set()
         for thread in threads:
             thread.join()
-    assert stub.count("POST", ":execute") == 3
+    assert stub.count("POST", ":execute") == 2
     assert sorted(stub.acked) == sorted(f"0:{n}" for n in range(20))
     assert len(stub.records) == 20
