@@ -20,7 +20,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   local delay, buffer = KEYS[11], KEYS[12]
   local newest, bytes = tonumber(held[4]), tonumber(held[5] or 0)
   local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
-  local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
+  local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that other consumers may get now, or those behind them
   local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
   local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- writes that operations share
 
@@ -89,7 +89,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
         if room <= 0 and c.kind ~= "kafka" and redis.call("HEXISTS", c.pending, txn) == 1 then return false end
         local offsets, ranges, is_left = settle(c, txn, commit, now, room)
         room = room - ranges
-        if not commit then returned = returned + offsets end
+        if not commit or cursors.has_keys(c.kind) then returned = returned + offsets end
         if is_left then return false end
       end
     end

@@ -107,6 +107,25 @@ async def test_a_poll_is_woken_by_an_append_and_by_the_acknowledgement_that_free
     assert {each.key for each in more} <= {each.key for each in got}
 
 
+@pytest.mark.parametrize("outcome", ["commit", "abort"])
+async def test_a_poll_is_woken_by_the_end_of_a_transaction_that_frees_its_keys(patient, outcome):
+    pair = patient
+    await made(pair[0], partitions=1)
+    await send(pair[0], *NAMES)
+    held, _ = await receive(pair[0], "a")
+    await send(pair[0], *NAMES)
+    waiting = polling(pair[1], "b")
+    txn = (await pair[0].transactions.begin()).id
+    await pair[0].subscriptions.ack("t", "x", "a", [each.id for each in held], transaction=txn)
+    await asyncio.sleep(2.5)  # after the checks that follow every subscription to wake-ups
+    assert not waiting.done()
+    begun = time.monotonic()
+    await getattr(pair[0].transactions, outcome)(txn)
+    got = await waiting
+    assert time.monotonic() - begun < 2.0
+    assert min(each.id.offset for each in got) >= (12 if outcome == "commit" else 0)
+
+
 async def test_a_consumer_that_waits_keeps_its_slots(pair):
     await made(pair[0], partitions=1)
     waiting = polling(pair[0], "a", wait_ms=3 * SESSION_MS)
