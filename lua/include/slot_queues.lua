@@ -31,7 +31,7 @@ local function parsed(text)
 end
 
 -- Reads the grants.
-local function open(q)
+local function with_grants(q)
   if q.grants then return q end
   local grants, size, at, due, head = {}, 1, 1, math.huge, q.head
   grants[FRESH] = { id = FRESH, size = q.fresh, consumer = cursors.UNSEEN, count = 0, deadline = 0, request = "" }
@@ -57,7 +57,7 @@ function cursors.queue(c, slot)
     q = parsed(redis.call("HGET", c.leases, "s" .. slot))
     c.queues[slot] = q
   end
-  return open(q)
+  return with_grants(q)
 end
 
 -- Reads the queues of a list of slots, with one command, and does not open them.

@@ -88,7 +88,7 @@ function cursors.trim_queues(c, start)
   local first_place = math.floor(start / PER_PLACE)
   local kept = 0 -- offsets from `start` on in the place of `start`
   for _, q in pairs(c.queues) do
-    open(q)
+    with_grants(q)
     local k = queues.lower_bound(q, start) - 1
     kept = kept + queues.lower_bound(q, (first_place + 1) * PER_PLACE) - 1 - k
     if k > 0 then
@@ -128,6 +128,6 @@ end
 function cursors.each_grant(c, visit)
   cursors.load_all_queues(c)
   for _, q in pairs(c.queues) do
-    for _, grant in pairs(open(q).grants) do visit(grant.consumer, grant.size) end
+    for _, grant in pairs(with_grants(q).grants) do visit(grant.consumer, grant.size) end
   end
 end
