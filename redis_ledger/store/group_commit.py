@@ -92,8 +92,9 @@ class GroupCommit(Generic[T]):
     turnstile              returns the turnstile of the node that the call goes to; called each time
     """
 
-    __slots__ = ("_busy", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_s", "_loop", "_on_flush",
-                 "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile", "_waiting")  # fmt: skip
+    __slots__ = ("_busy", "_busy_since_s", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_s", "_loop",
+                 "_on_flush", "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile",
+                 "_waiting")  # fmt: skip
 
     def __init__(
         self,
@@ -120,6 +121,7 @@ class GroupCommit(Generic[T]):
         self._on_flush = on_flush
         self._is_late = False
         self._busy = False
+        self._busy_since_s = 0.0
         self._scheduled = False
         self._lazy: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
@@ -135,6 +137,11 @@ class GroupCommit(Generic[T]):
     @property
     def is_idle(self) -> bool:
         return not self._waiting and not self._busy
+
+    @property
+    def busy_s(self) -> float:
+        """How long the call that is under way has taken, its wait at the turnstile included; 0 if none is."""
+        return self._loop.time() - self._busy_since_s if self._busy else 0.0
 
     def add(self, item: T, size: int = 0, *, lazy: bool = False) -> None:
         self._waiting.append(item)
@@ -168,7 +175,7 @@ class GroupCommit(Generic[T]):
             self._lazy.cancel()
             self._lazy = None
         if not self._busy and self._waiting:
-            self._busy = True
+            self._busy, self._busy_since_s = True, self._loop.time()
             turnstile, size = self._turnstile(), min(len(self._waiting), self._items_max)
             turnstile.enter(size, partial(self._go, turnstile, size))
 

@@ -5,8 +5,7 @@ PIP-160).  A coordinator has one call in flight at a time; later operations wait
 broker's name and a number, and the script stores its last reply to each broker, so a call whose reply was lost can be
 sent again.
 
-New transactions go to one coordinator until a call with a begin has left, then to the next.  This spreads them evenly
-and still fills the batches.  Source: PIP-31, PIP-160; docs/decisions/0003.
+Source: PIP-31, PIP-160; docs/decisions/0003.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import tracing
+from redis_ledger.txn.coordinator_turns import CoordinatorTurns
 from redis_ledger.txn.end_at_once import EndAtOnce, MarkerWritten, Place
 from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import TxnState
@@ -43,7 +43,6 @@ STEP = "!"  # begins the nonces of steps in lua/include/ended_transactions
 NOT_DUE = "-"  # the reply to an expire of a transaction whose deadline has not passed
 MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/participants.lua)
 REGISTERED_AT_ONCE, READ_AT_ONCE = 256, 1_000  # participants in one operation, and in one read
-BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets its turn: two calls then overlap
 
 
 class Participant(NamedTuple):
@@ -139,7 +138,7 @@ class Coordinators:
         self._store, self._config, self._clock = store, config, clock
         self._arguments = broker, config, clock, on_marker
         self._all: list[Coordinator] = []
-        self._turn = 0
+        self._turns, self._id_turns = CoordinatorTurns(store, self._all), CoordinatorTurns(store, self._all)
 
     async def refresh(self, at_least: int = 0) -> None:
         """Creates the configured coordinators, or this number; there may be more by another broker, never fewer."""
@@ -186,25 +185,21 @@ class Coordinators:
         nonce: str = "",
         participants: Sequence[Participant] = (),
         at: Coordinator | None = None,
+        *,
+        may_move: bool = False,
     ) -> tuple[TxnId, str]:
         """A new transaction with its first participants, and "".  With a nonce, the transaction that was begun with it
         unless that was aborted, and "again", or "committed" if it is a step (step_nonce) that has been.
-        at: where; a nonce needs it, since its repetition must go to the same coordinator."""
-        if at is not None:
-            coordinator = at
-        else:
-            assert not nonce, "a nonce is looked for at one coordinator"
-            coordinator = self._all[self._turn % len(self._all)]
-            if coordinator.waiting >= BEGINS_MAX:
-                self._turn += 1
-                coordinator = self._all[self._turn % len(self._all)]
+        at: where; a nonce needs it, since its repetition must go to the same coordinator.
+        may_move: whether another coordinator will do if that one does not respond."""
+        assert at is not None or not nonce, "a nonce is looked for at one coordinator"
         rest = f"{quote(owner, safe='') or '-'} {quote(nonce, safe=STEP) or '-'}" if owner or nonce else "- -"
         first, further = participants[:REGISTERED_AT_ONCE], participants[REGISTERED_AT_ONCE:]
         if first:
             rest += " " + encode_participants(first)
-        status, fields, _ = await coordinator.submit("begin", timeout_ms, rest)
-        if at is None:
-            self._turn = coordinator.number + 1
+        coordinator, (status, fields, _) = await self._turns.submit(
+            "begin", timeout_ms, rest, at, may_move=may_move or at is None
+        )
         if status == Status.OK:
             txn, found = TxnId(coordinator.number, int(fields[0])), fields[1] if len(fields) > 1 else ""
             if further and not found:
@@ -214,6 +209,11 @@ class Coordinators:
             f"Coordinator {coordinator.number} has {self._config.max_active_transactions_per_coordinator} open "
             "transactions, which is the maximum; try again when some have ended."
         )
+
+    async def allocate(self) -> TxnId:
+        """A new id that no transaction gets."""
+        coordinator, reply = await self._id_turns.submit("allocate")
+        return TxnId(coordinator.number, int(reply.fields[0]))
 
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,

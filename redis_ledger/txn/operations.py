@@ -178,6 +178,11 @@ class Coordinator:
     def is_idle(self) -> bool:
         return self._group.is_idle
 
+    @property
+    def busy_s(self) -> float:
+        """How long the call that is under way has taken, its wait for other calls to the node included; 0 if none."""
+        return self._group.busy_s
+
     def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
         self._calls += 1
         called = self._call(operations)

@@ -29,14 +29,10 @@ def owner_of(principal: str) -> str:
 class ProducerIds:
     def __init__(self, coordinators: Coordinators) -> None:
         self._coordinators = coordinators
-        self._turn = 0
 
     async def allocate(self) -> int:
         """A new producer id."""
-        coordinator = self._coordinators.of(TxnId(self._turn % len(self._coordinators), 0))
-        self._turn += 1
-        reply = await coordinator.submit("allocate", "")
-        return TxnId(coordinator.number, int(reply.fields[0])).producer_id
+        return (await self._coordinators.allocate()).producer_id
 
     async def allocate_keyed(self) -> int:
         """A new producer id that no client can use."""

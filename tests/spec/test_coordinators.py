@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -16,9 +17,11 @@ from redis_ledger.errors import (
     TransactionNotFound,
     TransactionTimedOut,
 )
+from redis_ledger.ids import TxnId
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
-from tests.support.broker import eventually, one, receive_values, records, status, two, values_of
+from tests.support.broker import eventually, live_transactions, one, receive_values, records, status, two, values_of
+from tests.support.busy_machine import busy_machine
 from tests.support.proxy import proxy
 from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
@@ -48,6 +51,49 @@ async def test_a_running_broker_serves_the_coordinators_that_another_one_added(r
                 pass
             assert txn > max(begun)
             assert (await old.transactions.abort(txn)).status == "aborted"
+
+
+# -- TC-05: new transactions are spread -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+async def test_a_coordinator_whose_node_stands_still_gets_no_transaction_and_delays_none(cluster, prefix, keyed):
+    """TC-05: eight begins, one after the other, within five seconds; then eight at once."""
+    async with one(cluster.url, prefix, name="asks", coordinators=4) as broker:
+        owners = [cluster.owner(broker.store.topology.slot(each.keys.state)) for each in broker.coordinators]
+        stopped = owners[0]
+        away = {number for number, owner in enumerate(owners) if owner is stopped}
+        assert len(away) < 4, "all coordinators are at one node"
+        await broker.maintenance.close()
+        # When the node of some coordinators stands still
+        assert stopped.ask("CLIENT", "PAUSE", 8_000, "ALL") == b"OK"
+
+        async def begin(number):
+            return (await broker.transactions.begin(nonce=f"{prefix}{number}" if keyed else "")).id
+
+        async with busy_machine(broker) as machine:
+            started_s = time.monotonic()
+            begun = [await begin(number) for number in range(8)]
+            begun += await asyncio.gather(*(begin(number) for number in range(8, 16)))
+            ids = [TxnId.of_producer((await broker.producers.allocate())[0]) for _ in range(8)]
+            took_s = time.monotonic() - started_s
+        # Then the others begin all transactions, and allocate the ids of idempotent producers
+        assert took_s < 5 + machine.lost_s
+        assert {each.coordinator for each in begun + ids} <= {0, 1, 2, 3} - away
+        assert len(set(begun)) == 16
+        # And a begin that is repeated there is the same transaction
+        if keyed:
+            assert await begin(8) == begun[8]
+
+        # When the node is back, then its coordinators have their turn again
+        async def used():
+            more = [(await broker.transactions.begin()).id for _ in range(8)]
+            begun.extend(more)
+            return {txn.coordinator for txn in more}
+
+        assert await eventually(used, {0, 1, 2, 3}, 20) == {0, 1, 2, 3}
+        # And what it began too late is aborted
+        assert await eventually(lambda: live_transactions(broker), len(begun)) == len(begun)
 
 
 # -- TC-02: one writer at a time ---------------------------------------------------------------------------------------

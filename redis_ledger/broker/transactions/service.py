@@ -113,7 +113,8 @@ class Transactions:
         timeout = self.timeout(timeout_ms)
         at = self.together.coordinator(together or nonce) if together or nonce else None
         now = self._clock.now_ms()  # read before it begins, so that the returned deadline is never too late
-        txn, again = await self._coordinators.begin(timeout, transaction_owners.written(principal, owner), nonce, at=at)
+        owners = transaction_owners.written(principal, owner)
+        txn, again = await self._coordinators.begin(timeout, owners, nonce, at=at, may_move=not together)
         if again:
             return await self.get(txn)
         return Transaction(txn, "open", timeout, now, now + timeout, owner=owner, principal=principal)
