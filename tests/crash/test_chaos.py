@@ -105,7 +105,7 @@ async def killed_at_work(
 
 @pytest.mark.parametrize("seed", [1])
 async def test_each_input_has_one_output_under_any_kills(redis_url, prefix, seed):
-    """CL-19, TC-17, AK-08, TS-11"""
+    """CL-19, TC-17, AK-08, TS-11: the step `crash-slow` has 100 000 inputs and 200 kills, also of Redis."""
     await check_outputs(redis_url, prefix, seed, inputs=2_400, kills_min=5, kills_max=24)
 
 

@@ -98,7 +98,7 @@ async def test_a_coordinators_log_shows_its_entries_and_its_size_and_how_far_it_
 
 
 async def test_the_number_of_coordinators_is_raised_while_brokers_run(redis_url, prefix):
-    """OB-14: the other broker has the new ones within its next heartbeat, and fewer are refused."""
+    """OB-14, TC-01: the other broker has the new ones within its next heartbeat, and fewer are refused."""
     async with two(redis_url, prefix, coordinators=2) as (first, second):
         async with client_of(first) as http:
             answer = await http.patch("/v1/coordinators", json={"count": 5})
@@ -107,6 +107,8 @@ async def test_the_number_of_coordinators_is_raised_while_brokers_run(redis_url,
             refused = await http.patch("/v1/coordinators", json={"count": 4})
             assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
             assert "never lowered" in refused.json()["detail"]
+            listed = (await http.get("/v1/coordinators")).json()["coordinators"]
+            assert [each["number"] for each in listed] == [0, 1, 2, 3, 4]
 
         async def known():
             return len(second.coordinators)
