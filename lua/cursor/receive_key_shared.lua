@@ -125,7 +125,7 @@ local looked, found = 0, {}
 local function look(slot)
   local q = cursors.queue(c, slot)
   q.blocked = {}
-  local has_others = string.find(q.states, "\1", 1, true) -- HELD
+  local has_others = string.find(q.states, string.char(HELD), 1, true)
   for _, grant in pairs(q.grants) do has_others = has_others or (grant.size > 0 and grant.consumer ~= consumer) end
   if not has_others then return end
   local own = queues.ids(q, function(grant) return grant.consumer == consumer end)

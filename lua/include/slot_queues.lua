@@ -15,7 +15,6 @@
 --             grants                                  id → {id, size, consumer, count, deadline, request}, when it is open
 local SLOTS, PER_PLACE, HELD, FRESH, GRANTS_MAX, ID_MAX = 256, 256, 1, 2, 200, 255
 local queues = {}
-cursors.SLOTS = SLOTS
 
 -- Queues --------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from redis_ledger.cursor import slot_queues
-from redis_ledger.cursor.slot_queues import UNSEEN
+from redis_ledger.cursor.slot_queues import UNSEEN, Entry
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
@@ -49,13 +49,16 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
 
 def queued(partition: int, slot: int, row: bytes) -> list[Lease]:
     """What of a queue was delivered, and is neither acknowledged nor held by a transaction."""
-    return [
-        Lease(
-            partition, each.offset, each.offset, unquote(each.consumer.strip(UNSEEN)), each.deliveries, each.deadline_ms
-        )
-        for each in slot_queues.entries(slot, row)
-        if each.consumer is not None and (each.consumer != UNSEEN or each.deliveries)
-    ]
+    found = (lease_of(partition, each) for each in slot_queues.entries(slot, row))
+    return [lease for lease in found if lease is not None]
+
+
+def lease_of(partition: int, entry: Entry) -> Lease | None:
+    """None if a transaction holds it, or it was not delivered."""
+    if entry.consumer is None or (entry.consumer == UNSEEN and not entry.deliveries):
+        return None
+    who = "" if entry.consumer == UNSEEN else unquote(entry.consumer)
+    return Lease(partition, entry.offset, entry.offset, who, entry.deliveries, entry.deadline_ms)
 
 
 def parse(partition: int, first: int, row: str) -> Lease:

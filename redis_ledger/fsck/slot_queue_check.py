@@ -23,9 +23,9 @@ LOOSE_MAX = 1_000  # offsets in no place that one edit gives a lease
 
 def check_queues(sub: SubscriptionPlace, facts: CursorFacts, now_ms: int) -> Iterator[Finding]:
     """Of a cursor whose positions are sound."""
-    right = _entries(facts, now_ms)
-    fields, due = slot_queues.fields_of(right.values())
     stored = slot_queues.all_entries(facts.queues)
+    right = _entries(facts, stored, now_ms)
+    fields, due = slot_queues.fields_of(right.values())
     wrong = {each.offset for each in stored.values() if right.get(each.offset) != each}
     wrong |= {offset for offset in right if offset not in stored}
     damaged = [name for name in fields.keys() | facts.queues.keys() if not _is_sound(name, fields, facts.queues, right)]
@@ -61,10 +61,9 @@ def check_queues(sub: SubscriptionPlace, facts: CursorFacts, now_ms: int) -> Ite
     )
 
 
-def _entries(facts: CursorFacts, now_ms: int) -> dict[int, Entry]:
+def _entries(facts: CursorFacts, stored: Mapping[int, Entry], now_ms: int) -> dict[int, Entry]:
     """What the queues should have: what is neither acknowledged, nor outside the cursor."""
     mark, read = (int(facts.cursor[name]) for name in (b"mark", b"read"))
-    stored = slot_queues.all_entries(facts.queues)
     held = {each for first, last in clipped(pending_ranges(facts.pending), mark) for each in range(first, last + 1)}
     unacked = complement(acked(facts.acks, mark, read), mark, read)
     found, loose = dict[int, Entry](), list[int]()

@@ -18,8 +18,8 @@ from redis_ledger.cursor.pending_fields import PendingTransaction, decode, holde
 from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.registration import KINDS
 from redis_ledger.cursor.script_errors import unknown
-from redis_ledger.cursor.slot_queues import PER_PLACE, UNSEEN
-from redis_ledger.cursor.unacked import Lease, parse, queued
+from redis_ledger.cursor.slot_queues import PER_PLACE
+from redis_ledger.cursor.unacked import Lease, lease_of, parse
 from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound, UnknownTopic
 from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
@@ -289,16 +289,14 @@ class SubscriptionInspection:
         slot = slots[0] if slots else 0
         bits_of = ("HMGET", of.acks, *ack_chunks.names((at // CHUNK,)))
         now, (bits, queue) = await self._now(p, name, [bits_of, ("HGET", of.leases, f"s{slot}")])
-        entry = (
-            next((each for each in slot_queues.entries(slot, queue) if each.offset == at), None)
-            if queue and slots
-            else None
-        )
+        found = slot_queues.entries(slot, queue) if queue and slots else ()
+        entry = next((each for each in found if each.offset == at), None)
         if entry is None or entry.consumer is None:
             return now, bits, None
-        if entry.consumer == UNSEEN and not entry.deliveries:  # it waits for the consumer of its key
-            return now._replace(read=min(now.read, at)), bits, None
-        return now, bits, next((each for each in queued(p.number, slot, queue) if each.first == at), None)
+        lease = lease_of(p.number, entry)
+        if lease is None:  # it waits for the consumer of its key
+            now = now._replace(read=min(now.read, at))
+        return now, bits, lease
 
     # -- backlog -----------------------------------------------------------------------------------------------------
 
