@@ -161,15 +161,18 @@ def everything(principal: str) -> list[Rule]:
 
 
 def is_principal_name(name: str) -> bool:
-    """Returns whether a user, a token or a certificate may have this name.  "*" matches all principals in a rule."""
-    return name != ANY_NAME
+    """Returns whether a user, a token or a certificate may have this name.  "*" matches all principals in a rule, and
+    a blank name could not be told from none."""
+    return name != ANY_NAME and not name.isspace()
 
 
 def check_own_principal(principal: str) -> None:
-    """As check_principal, but refuses User:*, which no credential may identify."""
+    """As check_principal, but refuses User:* and blank names, which no credential may identify."""
     check_principal(principal)
     if principal == ANYBODY:
         raise InvalidRequest(f"{ANYBODY} matches every principal in a rule and cannot be the name of a principal.")
+    if not is_principal_name(principal.removeprefix("User:")):
+        raise InvalidRequest(f"The principal {principal[:80]!r} has a blank name.")
 
 
 def check_principal(principal: str) -> None:

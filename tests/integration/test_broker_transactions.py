@@ -97,17 +97,23 @@ async def test_a_transaction_that_was_begun_is_known_after_its_broker_died(pair)
 
 
 async def test_timeouts_have_a_default_a_least_and_a_most(redis_url, prefix):
-    """TC-07, TB-37"""
-    async with one(redis_url, prefix, max_transaction_timeout_ms=900_000) as broker:
-        for asked in (None, 0):
-            txn = await broker.transactions.begin(asked)
-            assert (await broker.transactions.get(txn.id)).timeout_ms == 60_000
-        for wrong in (-1, 86_400_000):
+    """TC-07, TB-37: each is stored with the start; a timeout of 1 ms aborts within 1 s, and is counted."""
+    async with one(redis_url, prefix, coordinators=1, max_transaction_timeout_ms=900_000) as broker:
+        for given, stored_ms in ((None, 60_000), (0, 60_000), (5_000, 5_000), (900_000, 900_000)):
+            before_ms = broker.clock.now_ms()
+            txn = await broker.transactions.begin(given)
+            shown = await broker.transactions.get(txn.id)
+            assert (shown.timeout_ms, shown.deadline_ms - shown.started_ms) == (stored_ms, stored_ms)
+            assert before_ms <= shown.started_ms <= broker.clock.now_ms()
+        for wrong in (-1, 900_001):
             with pytest.raises(InvalidTimeout):
                 await broker.transactions.begin(wrong)
+        assert await live_transactions(broker) == 4, "a refused begin began"
         txn = await broker.transactions.begin(1)
         assert await eventually(lambda: status(broker, txn.id), "aborted", 1.0) == "aborted"
         assert (await broker.transactions.get(txn.id)).timed_out
+        keys = broker.coordinators.of(txn.id).keys
+        assert await broker.store.command("HGET", keys.state, "timeout", key=keys.state) == b"1"
 
 
 async def test_added_partitions_are_a_set(broker):

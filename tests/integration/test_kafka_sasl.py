@@ -353,7 +353,7 @@ async def test_users_come_and_go(broker):
     await broker.scram_credentials.remove("bob")
     with pytest.raises(UnknownUser):
         await broker.scram_credentials.remove("bob")
-    for name, password in (("", "x"), ("a\tb", "x"), ("a" * 256, "x"), ("a", ""), ("*", "x")):
+    for name, password in (("", "x"), ("a\tb", "x"), ("a" * 256, "x"), ("a", ""), ("*", "x"), (" ", "x")):
         with pytest.raises(UnacceptableCredential):
             await broker.scram_credentials.add(name, password)
     with pytest.raises(UnknownUser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
+from redis_ledger.errors import InvalidRequest
 from redis_ledger.txn.coordinator import Participant
 from tests.support.principals import ROOT
 from tests.support.secured_rest import secured
@@ -65,6 +66,40 @@ async def test_step_is_allowed_for_the_owner_only_on_any_broker(redis_url, prefi
         assert (await here.get("ada", f"/v1/transactions/{txn}")).json()["status"] == "open"
         done = await elsewhere.ask("ada", method, path, body)
         assert done.status_code == 200, done.text
+
+
+async def test_administrator_aborts_what_another_principal_may_not_end(redis_url, prefix):
+    """TC-13: eve's commit is refused and the transaction stays open; root's abort succeeds."""
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        txn = await begun(world)
+        await world.post("ada", f"{ONE}/records", {"records": RECORDS, "transaction": txn})
+        for end in ("commit", "abort"):
+            refused = await world.post("eve", f"/v1/transactions/{txn}:{end}")
+            assert (refused.status_code, refused.json()["code"]) == (403, "transaction_forbidden")
+            shown = (await world.get("ada", f"/v1/transactions/{txn}")).json()
+            assert (shown["status"], shown["principal"]) == ("open", "User:ada")
+        assert (await world.post(ROOT, f"/v1/transactions/{txn}:abort")).json()["status"] == "aborted"
+        assert (await world.post("ada", f"/v1/transactions/{txn}:commit")).json()["code"] == "already_aborted"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+async def test_no_principal_has_a_blank_name_so_no_owner_has(redis_url, prefix, name):
+    """TC-13"""
+    async with secured(redis_url, prefix) as world:
+        with pytest.raises(InvalidRequest):
+            await world.broker.security.create_token(f"User:{name}")
+
+
+async def test_without_authentication_a_transaction_belongs_to_everyone(redis_url, prefix):
+    """TC-13: others may read, extend and end it, whatever label it has."""
+    async with secured(redis_url, prefix, auth_required=False) as world:
+        await world.http.post("/v1/topics", json={"name": "orders"})
+        txn = (await world.http.post("/v1/transactions", json={"owner": "ada"})).json()["id"]
+        assert (await world.http.get(f"/v1/transactions/{txn}")).json().get("principal", "") == ""
+        body = {"records": RECORDS, "transaction": txn}
+        assert (await world.http.post(f"{ONE}/records", json=body)).status_code == 200
+        assert (await world.http.post(f"/v1/transactions/{txn}:commit")).json()["status"] == "committed"
 
 
 async def test_record_batches_are_not_appended_to_a_foreign_transaction(redis_url, prefix):

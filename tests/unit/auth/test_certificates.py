@@ -28,6 +28,7 @@ ORGANISED = (
         (((("commonName", "a" * 251),),), "cn", None),
         (((("commonName", ""),),), "cn", None),
         (((("commonName", "*"),),), "cn", None),  # matches all principals in a rule
+        (((("commonName", " "),),), "cn", None),
         (((("commonName", "*.example"),),), "cn", "User:*.example"),
         ((), "dn", None),
     ],
