@@ -17,6 +17,10 @@ from redis_ledger.errors import (
     TransactionTimedOut,
     UnsupportedTxnAction,
 )
+from redis_ledger.ids import TxnId
+from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
+from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus
+from redis_ledger.txn import log as txn_log
 from tests.support.broker import (
     begun,
     eventually,
@@ -138,21 +142,36 @@ async def test_decision_is_applied_by_a_surviving_broker(pair, commit):
 
 
 async def test_a_participant_that_ends_at_the_sixth_try_is_ended_once(redis_url, prefix, monkeypatch):
-    """TS-09, TB-27: what failed before has left nothing."""
-    async with one(redis_url, prefix, end_overdue_ms=60_000, one_call_transactions=False) as broker:
+    """TS-09, TB-27: what failed before has left nothing, and the log has the decision and the end once."""
+    async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000, one_call_transactions=False) as broker:
         await broker.topics.create("t")
         txn = await begun(broker, "a")
-        ends, tried = broker.transactions._participants.end, []
+        (keys,) = [coordinator.keys for coordinator in broker.coordinators]
+        ends, done = broker.transactions._participants.end, broker.coordinators.done
+        tried, completed = list[list[str]](), list[TxnId]()
+
+        async def decided():
+            """The decisions in the log."""
+            found = [placed.record async for placed in txn_log.read(broker.store, keys)]
+            return [TransactionLogStatus.Name(record.new_status) for record in found if record.op == Op.UPDATE]
 
         async def failing(decision):
-            tried.append(decision)
+            tried.append(await decided())
             if len(tried) < 6:
                 raise StoreUnavailable("not now")
             await ends(decision)
 
+        def counted(txn, **more):
+            completed.append(txn)
+            return done(txn, **more)
+
         monkeypatch.setattr(broker.transactions._participants, "end", failing)
+        monkeypatch.setattr(broker.coordinators, "done", counted)
         assert (await broker.transactions.commit(txn)).status == "committed"
-        assert len(tried) == 6
+        assert tried == [["COMMITTING"]] * 6
+        assert completed == [txn]
+        assert await eventually(partial(log_length, broker, txn), 0) == 0
+        assert await broker.store.command("HGET", keys.state, "committed", key=keys.state) == b"1"
         assert await values_of(broker, "t", isolation="read_uncommitted") == ["a", "[marker]"]
 
 
@@ -245,7 +264,7 @@ async def test_a_committing_transaction_never_expires(redis_url, prefix):
 
 
 async def test_of_a_commit_and_an_expiry_at_the_same_instant_one_wins_and_the_caller_knows(pair):
-    """TS-21, TS-03: the visible records match the replies, also at another broker."""
+    """TS-21: the visible records of 500 transactions match the replies, also at another broker."""
     first, second = pair
     committed = {}
 
@@ -259,7 +278,7 @@ async def test_of_a_commit_and_an_expiry_at_the_same_instant_one_wins_and_the_ca
         except TransactionError:
             committed[str(n)] = False
 
-    await asyncio.gather(*(race(n) for n in range(120)))
+    await asyncio.gather(*(race(n) for n in range(500)))
     assert await eventually(lambda: outstanding(second, "t"), 0) == 0
     assert set(await values_of(second, "t")) == {n for n, won in committed.items() if won}
     assert {True, False} == set(committed.values()), "the race was none"
@@ -281,15 +300,18 @@ async def test_of_a_commit_and_an_abort_at_once_exactly_one_wins(pair):
 
 
 async def test_concurrent_commits_both_succeed_and_the_work_is_done_once(pair):
-    """TS-22"""
+    """TS-22: 200 transactions on two partitions, each committed at two brokers; each partition gets one marker."""
     first, second = pair
-    for n in range(40):
+    await first.topics.create("u")
+    for n in range(200):
         txn = await begun(first, str(n))
+        await second.records.produce("u", records(str(n)), transaction=txn)
         answers = await asyncio.gather(first.transactions.commit(txn), second.transactions.commit(txn))
         assert [a.status for a in answers] == ["committed", "committed"]
-    log = await values_of(first, "t", isolation="read_uncommitted")
-    assert log.count("[marker]") == 40
-    assert await values_of(second, "t") == [str(n) for n in range(40)]
+    for topic in ("t", "u"):
+        log = await values_of(first, topic, isolation="read_uncommitted")
+        assert log == [entry for n in range(200) for entry in (str(n), "[marker]")]
+        assert await values_of(second, topic) == [str(n) for n in range(200)]
 
 
 @pytest.mark.parametrize("lost", [{0}, {1}, {2}, {0, 2}])

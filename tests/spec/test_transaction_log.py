@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import re
+import time
 
 import pytest
+from redis import Redis
 
-from redis_ledger.errors import LedgerError, StoreUnavailable, TooFewReplicas, TransactionNotFound
+from redis_ledger.clock import ManualClock
+from redis_ledger.errors import (
+    LedgerError,
+    StoreUnavailable,
+    TooFewReplicas,
+    TransactionNotFound,
+    TransactionTimedOut,
+)
 from redis_ledger.ids import TxnId
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus as Status
+from redis_ledger.telemetry import transaction_metrics
 from redis_ledger.txn import log as txn_log
-from redis_ledger.txn.coordinator import Participant
+from redis_ledger.txn.coordinator import Decision, Participant
 from tests.support.broker import (
+    begun,
     eventually,
     live_transactions,
     one,
@@ -23,6 +36,8 @@ from tests.support.broker import (
     values_of,
     vanish,
 )
+from tests.support.busy_machine import busy_machine
+from tests.support.ledger_scripts import TxnCoordinator
 from tests.support.proxy import proxy
 from tests.support.redis_servers import redis_server
 
@@ -58,6 +73,88 @@ async def test_a_step_on_a_transaction_that_is_not_there_writes_no_record(redis_
         assert {record.op for record in await logged(broker, txn)} == {Op.NEW, Op.ADD_PARTITION}
         await broker.transactions.commit(txn)
         assert await eventually(lambda: log_length(broker), 0) == 0
+
+
+async def test_a_replay_gives_the_outcomes_that_callers_got_of_1_000_commits_that_raced_their_deadlines(
+    redis_url, prefix
+):
+    """TS-03, TS-21: the loser of a race is refused and leaves no record, also for a broker that starts afterwards."""
+    clock = ManualClock()
+    settings = {"coordinators": 2, "end_overdue_ms": 60_000, "clock": clock}
+    async with one(redis_url, prefix, **settings) as first, one(redis_url, prefix, **settings) as second:
+        for broker in (first, second):
+            await broker.maintenance.close()
+        txns = [txn.id for txn in await asyncio.gather(*(first.transactions.begin(10) for _ in range(1_000)))]
+        clock.advance(10)
+        # When one broker commits all of them and the other expires all of them, in an order of its own
+        commits = [first.coordinators.decide(txn, commit=True) for txn in txns]
+        expiries = [second.coordinators.expire(txn) for txn in random.Random(3).sample(txns, len(txns))]
+        replies = await asyncio.gather(*commits, *expiries, return_exceptions=True)
+        told = {
+            txn: TransactionTimedOut if isinstance(reply, BaseException) else "committed"
+            for txn, reply in zip(txns, replies[:1_000], strict=True)
+        }
+        assert {type(reply) for reply in replies[:1_000]} == {Decision, TransactionTimedOut}
+        won = {reply.txn for reply in replies[1_000:] if reply is not None}
+        assert won == {txn for txn, outcome in told.items() if outcome != "committed"}
+        # Then a replay has one decision of each, which is the one that its caller got
+        replayed: dict[TxnId, list[int]] = {}
+        for coordinator in first.coordinators:
+            async for placed in txn_log.read(first.store, coordinator.keys):
+                record = placed.record
+                replayed.setdefault(TxnId(coordinator.number, int(record.serial)), []).append(record.new_status)
+        last = {"committed": Status.COMMITTING, TransactionTimedOut: Status.ABORTING}
+        assert replayed == {txn: [Status.OPEN, last[outcome]] for txn, outcome in told.items()}
+        await vanish(first)
+        await vanish(second)
+    # And a broker that starts afterwards completes them so
+    clock.advance(60_000)
+    async with one(redis_url, prefix, **settings) as after:
+        assert await eventually(lambda: live_transactions(after), 0) == 0
+        shown = {txn: await after.transactions.get(txn) for txn in txns}
+        final = {"committed": ("committed", False), TransactionTimedOut: ("aborted", True)}
+        assert {txn: (each.status, each.timed_out) for txn, each in shown.items()} == {
+            txn: final[outcome] for txn, outcome in told.items()
+        }
+        assert await log_length(after) == 0
+
+
+async def test_a_start_after_200_000_transactions_reads_no_more_than_those_that_live(redis, prefix):
+    """TS-20: ten, and one that is older than all the others."""
+    clock, finished, at_once = ManualClock(), 200_000, 500
+    settings = {"coordinators": 1, "clock": clock}
+    client = Redis.from_url(redis.url)
+    async with one(redis.url, prefix, **settings) as broker:
+        await broker.topics.create("t")
+        oldest = await begun(broker, "oldest", timeout_ms=900_000)
+        script = TxnCoordinator(client, prefix)
+        script.now = clock.now_ms()
+        for first in range(oldest.serial + 1, oldest.serial + finished, at_once):
+            serials = range(first, first + at_once)
+            script.apply(*["begin 60000 - - t/t-1/0"] * at_once, *[f"end {n} {'AC'[n % 2]}" for n in serials])
+            script.apply(*[f"complete {n}" for n in serials])
+        live = [await begun(broker, str(n)) for n in range(10)]
+        assert {txn.serial for txn in live} == set(range(oldest.serial + finished + 1, oldest.serial + finished + 11))
+        await vanish(broker)
+    client.close()
+    # Then the log has the begin and the partition of each of the eleven
+    sent_before, began_s = sent_bytes(redis), time.monotonic()
+    async with busy_machine() as machine, one(redis.url, prefix, **settings) as after:
+        shown = await after.transactions.list("open")
+        assert time.monotonic() - began_s < 2 + machine.lost_s
+        assert sent_bytes(redis) - sent_before < 100_000
+        assert [txn.id for txn in shown] == [oldest, *live]
+        assert len(await logged(after, oldest)) == 22
+        assert await log_length(after) <= 22
+        # And all of them go on
+        await asyncio.gather(*(after.transactions.commit(txn.id) for txn in shown))
+        assert sorted(await values_of(after, "t")) == [*"0123456789", "oldest"]
+        assert await eventually(lambda: log_length(after), 0) == 0
+
+
+def sent_bytes(server):
+    """What the server has sent to its clients since it started."""
+    return int(re.search(rb"total_net_output_bytes:(\d+)", server.ask("INFO", "stats"))[1])
 
 
 @pytest.mark.parametrize("damage", ["deleted", "unreadable"])
@@ -194,7 +291,7 @@ async def test_a_completion_that_is_lost_fails_no_commit_and_the_sweep_cleans_th
 async def test_ends_over_a_link_that_breaks_three_times_are_bounded_and_all_come_through(
     redis, prefix, monkeypatch, script_name, number_at, most
 ):
-    """TS-25: 2 000 ends at once on 20 partitions; calls are bounded, and nothing stays under way.
+    """TS-25: 5 000 ends at once on 20 partitions; calls are bounded, and nothing stays under way.
 
     number_at: the place of the number of ends in the arguments of the script
     """
@@ -202,7 +299,7 @@ async def test_ends_over_a_link_that_breaks_three_times_are_bounded_and_all_come
     async with proxy("127.0.0.1", redis.port) as relay:
         async with one(relay.url, prefix, **settings) as broker:
             await broker.topics.create("t", 20)
-            txns = [txn.id for txn in await asyncio.gather(*(broker.transactions.begin() for _ in range(2_000)))]
+            txns = [txn.id for txn in await asyncio.gather(*(broker.transactions.begin() for _ in range(5_000)))]
             produces = [
                 broker.records.produce("t", records(str(n)), partition=n % 20, transaction=txn)
                 for n, txn in enumerate(txns)
@@ -217,17 +314,20 @@ async def test_ends_over_a_link_that_breaks_three_times_are_bounded_and_all_come
 
             monkeypatch.setattr(broker.store, "call", counted)
             ends = [asyncio.create_task(broker.transactions.commit(txn)) for txn in txns]
-            for share in (100, 700, 1_300):
+            pending = transaction_metrics.committed
+            for share in (100, 1_700, 3_300):
                 while sum(sizes) < share:
                     await asyncio.sleep(0)
+                assert script_name != "txn/end" or pending.pending > 0
                 relay.cut()
             async with asyncio.timeout(30):
                 answers = await asyncio.gather(*ends)
             assert {answer.status for answer in answers} == {"committed"}
             assert relay.connections > 3
             assert max(sizes) <= most
+            assert pending.pending == 0
             assert all(ends.group.is_idle for ends in broker.transactions._participants._partitions.values())
             assert await eventually(lambda: live_transactions(broker), 0) == 0
             assert await outstanding(broker, "t") == 0
             found = [value for n in range(20) for value in await values_of(broker, "t", n)]
-            assert sorted(map(int, found)) == list(range(2_000))
+            assert sorted(map(int, found)) == list(range(5_000))
