@@ -5,7 +5,7 @@
 
 This is PIP-160's batch with its three thresholds (items, bytes, delay), without a timer: a single item is sent at the
 end of the event-loop tick, and batches grow with the load.  An item without a waiter may be delayed a little
-(`add(..., lazy=True)`) to share a call with others.
+(`add(..., lazy=True)`) to share a call with others, until they are enough for a call.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def trigger_of(
         return "records"
     if following is not None:
         return "large" if following >= bytes_max else "bytes"
+    if size >= bytes_max:
+        return "bytes"
     return "delay" if is_late else "idle"
 
 
@@ -92,8 +94,8 @@ class GroupCommit(Generic[T]):
     turnstile              returns the turnstile of the node that the call goes to; called each time
     """
 
-    __slots__ = ("_busy", "_busy_since_s", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_s", "_loop",
-                 "_on_flush", "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile",
+    __slots__ = ("_busy", "_busy_since_s", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_bytes", "_lazy_s",
+                 "_loop", "_on_flush", "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile",
                  "_waiting")  # fmt: skip
 
     def __init__(
@@ -124,6 +126,7 @@ class GroupCommit(Generic[T]):
         self._busy_since_s = 0.0
         self._scheduled = False
         self._lazy: asyncio.TimerHandle | None = None
+        self._lazy_bytes = 0
         self._loop = asyncio.get_running_loop()
 
     def __len__(self) -> int:
@@ -150,8 +153,12 @@ class GroupCommit(Generic[T]):
             return
         if not lazy:
             self._schedule()
-        elif self._lazy is None:
-            self._lazy = self._loop.call_later(self._lazy_s, self._schedule_late)
+            return
+        if self._lazy is None:
+            self._lazy, self._lazy_bytes = self._loop.call_later(self._lazy_s, self._schedule_late), 0
+        self._lazy_bytes += size
+        if len(self._waiting) >= self._items_max or self._lazy_bytes >= self._bytes_max:
+            self._schedule()
 
     def put_back(self, items: Sequence[T], sizes: Sequence[int]) -> None:
         """Puts refused items back in front of all others, in their order."""

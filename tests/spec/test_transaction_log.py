@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 import time
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -80,7 +81,7 @@ async def test_a_replay_gives_the_outcomes_that_callers_got_of_1_000_commits_tha
 ):
     """TS-03, TS-21: the loser of a race is refused and leaves no record, also for a broker that starts afterwards."""
     clock = ManualClock()
-    settings = {"coordinators": 2, "end_overdue_ms": 60_000, "clock": clock}
+    settings: dict[str, Any] = {"coordinators": 2, "end_overdue_ms": 60_000, "clock": clock}
     async with one(redis_url, prefix, **settings) as first, one(redis_url, prefix, **settings) as second:
         for broker in (first, second):
             await broker.maintenance.close()
@@ -95,7 +96,8 @@ async def test_a_replay_gives_the_outcomes_that_callers_got_of_1_000_commits_tha
             for txn, reply in zip(txns, replies[:1_000], strict=True)
         }
         assert {type(reply) for reply in replies[:1_000]} == {Decision, TransactionTimedOut}
-        won = {reply.txn for reply in replies[1_000:] if reply is not None}
+        assert {type(reply) for reply in replies[1_000:]} == {Decision, type(None)}
+        won = {reply.txn for reply in replies[1_000:] if isinstance(reply, Decision)}
         assert won == {txn for txn, outcome in told.items() if outcome != "committed"}
         # Then a replay has one decision of each, which is the one that its caller got
         replayed: dict[TxnId, list[int]] = {}
@@ -122,7 +124,7 @@ async def test_a_replay_gives_the_outcomes_that_callers_got_of_1_000_commits_tha
 async def test_a_start_after_200_000_transactions_reads_no_more_than_those_that_live(redis, prefix):
     """TS-20: ten, and one that is older than all the others."""
     clock, finished, at_once = ManualClock(), 200_000, 500
-    settings = {"coordinators": 1, "clock": clock}
+    settings: dict[str, Any] = {"coordinators": 1, "clock": clock}
     client = Redis.from_url(redis.url)
     async with one(redis.url, prefix, **settings) as broker:
         await broker.topics.create("t")
@@ -154,7 +156,8 @@ async def test_a_start_after_200_000_transactions_reads_no_more_than_those_that_
 
 def sent_bytes(server):
     """What the server has sent to its clients since it started."""
-    return int(re.search(rb"total_net_output_bytes:(\d+)", server.ask("INFO", "stats"))[1])
+    (sent,) = re.findall(rb"total_net_output_bytes:(\d+)", server.ask("INFO", "stats"))
+    return int(sent)
 
 
 @pytest.mark.parametrize("damage", ["deleted", "unreadable"])

@@ -3,55 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store.group_commit import GroupCommit, Turnstile, trigger_of
-
-
-class Other:
-    """The other side: records sent items, and answers on request."""
-
-    def __init__(self, **options: Any) -> None:
-        self.sent: list[list[str]] = []
-        self.settled: list[list[str]] = []
-        self.errors: list[BaseException | None] = []
-        self.flying: asyncio.Future[None] | None = None
-        self.refuses: Exception | None = None
-        self.group: GroupCommit[str] = GroupCommit(self._send, self._settle, **options)
-
-    def _send(self, items: list[str]) -> asyncio.Future[None]:
-        assert self.flying is None, "two calls in flight"
-        if self.refuses is not None:
-            raise self.refuses
-        self.sent.append(items)
-        self.flying = asyncio.get_running_loop().create_future()
-        return self.flying
-
-    def _settle(self, items: list[str], done: asyncio.Future[None]) -> None:
-        self.settled.append(items)
-        self.errors.append(done.exception())
-
-    def add(self, items: str, size: int = 1, *, lazy: bool = False) -> None:
-        for item in items:
-            self.group.add(item, size, lazy=lazy)
-
-    async def answer(self, error: Exception | None = None) -> None:
-        flying, self.flying = self.flying, None
-        assert flying is not None, "nothing in flight"
-        flying.set_result(None) if error is None else flying.set_exception(error)
-        await turn()
-
-    @property
-    def batches(self) -> list[str]:
-        return ["".join(items) for items in self.sent]
-
-
-async def turn() -> None:
-    for _ in range(3):
-        await asyncio.sleep(0)
+from redis_ledger.store.group_commit import Turnstile, trigger_of
+from tests.support.group_commit import Other, turn
 
 
 async def test_items_added_in_one_tick_share_a_call():
@@ -137,72 +94,6 @@ async def test_putting_back_when_nothing_is_in_flight_sends():
     assert other.batches == ["ab"]
 
 
-async def test_a_lazy_item_waits_for_company_but_not_for_long():
-    """BW-02"""
-    other = Other(lazy_ms=200)
-    other.add("a", lazy=True)
-    await turn()
-    assert (other.batches, other.group.is_idle) == ([], False)
-    await asyncio.sleep(0.3)
-    assert other.batches == ["a"]
-
-
-async def test_items_that_wait_for_a_slow_call_set_no_timer_and_those_that_wait_alone_share_one(monkeypatch):
-    """BW-04: 512 items without a waiter, in calls of 64 at most."""
-    loop, timers = asyncio.get_running_loop(), list[float]()
-    call_later = loop.call_later
-
-    def counted(delay: float, *args: Any, **more: Any) -> asyncio.TimerHandle:
-        timers.append(delay)
-        return call_later(delay, *args, **more)
-
-    monkeypatch.setattr(loop, "call_later", counted)
-    other = Other(items_max=64, lazy_ms=20)
-    # Given a call that is not answered, and 512 items that come meanwhile
-    other.add("a")
-    await turn()
-    other.add("b" * 512, lazy=True)
-    await turn()
-    assert (timers, other.batches) == ([], ["a"])
-    # When it is answered, then they leave at once
-    while not other.group.is_idle:
-        await other.answer()
-    assert (timers, other.batches) == ([], ["a", *["b" * 64] * 8])
-    # And when nothing is under way, one timer of the delay serves all that come before it
-    other.add("c" * 64, lazy=True)
-    assert timers == [0.02]
-    began_s = loop.time()
-    while len(other.sent) < 10:
-        await asyncio.sleep(0)
-    assert 0.015 < loop.time() - began_s < 2
-    assert (timers, other.batches[-1]) == ([0.02], "c" * 64)
-
-
-async def test_a_lazy_item_rides_with_the_first_that_is_not():
-    other = Other(lazy_ms=10_000)
-    other.add("a", lazy=True)
-    await turn()
-    other.add("b")
-    await turn()
-    await other.answer()
-    # and the timer that is left over does nothing
-    other.add("c", lazy=True)
-    await turn()
-    assert other.batches == ["ab"]
-    other.add("d")
-    await turn()
-    assert other.batches == ["ab", "cd"]
-
-
-async def test_lazy_items_that_wait_for_a_call_leave_with_the_next():
-    other = Other(lazy_ms=10_000)
-    other.add("a")
-    await turn()
-    other.add("b", lazy=True)
-    await other.answer()
-    assert other.batches == ["a", "b"]
-
-
 async def test_a_settle_that_raises_does_not_stop_the_rest():
     raised = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: raised.append(context["exception"]))
@@ -241,6 +132,8 @@ async def test_a_settle_that_raises_does_not_stop_the_rest():
         (1, 100, 10, False, "alone"),
         (2, 20, 100, False, "large"),
         (1, 99, 10, False, "bytes"),
+        (3, 100, None, False, "bytes"),
+        (3, 100, None, True, "bytes"),
     ],
 )
 def test_a_call_has_one_trigger(items, size, following, is_late, trigger):
