@@ -19,6 +19,8 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
+from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
+from redis_ledger.txn import log as txn_log
 from tests.support.broker import begun, eventually, heads, live_transactions, one, raw, records, two, values_of, visible
 
 
@@ -165,7 +167,7 @@ async def test_a_transactional_send_to_an_unknown_transaction_writes_nothing(bro
 
 
 async def test_concurrent_first_sends_share_one_registration(broker):
-    """CL-03: also when the one that asked goes away."""
+    """CL-03: also when the one that registers goes away."""
     txn = (await broker.transactions.begin()).id
     entries = (await broker.coordinators.get(txn)).participants
     assert entries == []
@@ -176,6 +178,9 @@ async def test_concurrent_first_sends_share_one_registration(broker):
     results = await asyncio.gather(*sends, return_exceptions=True)
     assert isinstance(results[0], asyncio.CancelledError)
     assert [r for r in results[1:] if isinstance(r, BaseException)] == []
+    keys = broker.coordinators.of(txn).keys
+    logged = [placed.record.op async for placed in txn_log.read(broker.store, keys)]
+    assert logged == [Op.NEW, Op.ADD_PARTITION]
     await broker.transactions.commit(txn)
     assert sorted(await values_of(broker, "t"), key=int) == [str(n) for n in range(1, 50)]
     assert broker.records._registry._under_way == {}

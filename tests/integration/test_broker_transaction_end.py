@@ -38,6 +38,7 @@ from tests.support.broker import (
 )
 from tests.support.busy_machine import busy_machine
 from tests.support.crashing_store import Trouble
+from tests.support.rest import client_of
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -50,7 +51,7 @@ async def broker(broker):
 
 # -- ends --------------------------------------------------------------------------------------------------------------
 
-ENDS: dict[tuple[str, str], str | type[TransactionError]] = {
+ENDS: dict[tuple[str, str], str | type[TransactionError] | type[TransactionNotFound]] = {
     ("open", "commit"): "committed",
     ("open", "abort"): "aborted",
     ("committing", "commit"): "committed",
@@ -63,6 +64,8 @@ ENDS: dict[tuple[str, str], str | type[TransactionError]] = {
     ("aborted", "abort"): "aborted",
     ("timed out", "commit"): TransactionTimedOut,
     ("timed out", "abort"): "aborted",
+    ("unknown", "commit"): TransactionNotFound,
+    ("unknown", "abort"): TransactionNotFound,
 }
 
 
@@ -79,6 +82,8 @@ async def test_every_end_in_every_state_is_answered_by_the_table(redis_url, pref
             await eventually(lambda: status(first, txn), state)
         elif state == "timed out":
             assert await eventually(lambda: status(first, txn), "aborted") == "aborted"
+        elif state == "unknown":
+            txn = TxnId(txn.coordinator, txn.serial + 1)
         act = getattr(second.transactions, request_)
         expected = ENDS[state, request_]
         if isinstance(expected, str):
@@ -94,7 +99,11 @@ async def test_an_unknown_action_is_refused_and_changes_nothing(broker):
     txn = await begun(broker, "a")
     with pytest.raises(UnsupportedTxnAction):
         await broker.transactions.commit(txn, wait="perhaps")
+    async with client_of(broker) as http:
+        assert (await http.post(f"/v1/transactions/{txn}:finish", json={})).status_code == 404
     assert await status(broker, txn) == "open"
+    assert await log_length(broker, txn) == 2  # its begin and its partition
+    assert (await broker.transactions.commit(txn)).status == "committed"
 
 
 async def test_a_repeated_decision_writes_nothing(broker):

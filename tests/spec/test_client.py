@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 
-from redis_ledger import AsyncClient, errors
+from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.client import TxnState
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
@@ -37,6 +38,55 @@ async def test_a_transaction_has_an_id_once_it_has_begun_and_the_timeout_it_was_
         assert (shown.id, shown.status, shown.timeout_ms) == (str(txn.id), "open", stored)
         assert shown.deadline_ms - shown.started_ms == stored
         await txn.abort()
+
+
+def test_a_partition_is_registered_before_its_first_record_and_once(redis_url, prefix, monkeypatch):
+    """CL-03: 1 000 sends from 10 threads, each with a producer of its own that makes several batches."""
+    with threaded_broker(redis_url, prefix, coordinators=1) as brokers:
+        (broker,), steps = brokers.brokers, list[str]()
+        call, multi, (coordinator,) = broker.store.call, broker.store.multi, broker.coordinators
+        submit = coordinator.submit
+
+        def submitted(name, subject, rest="", *, lazy=False):
+            future = submit(name, subject, rest, lazy=lazy)
+            if name == "add":  # counts when it is answered
+                future.add_done_callback(lambda _: steps.append(name))
+            return future
+
+        def called(script, keys, args, *, retry=True):
+            steps.append(script.name)
+            return call(script, keys, args, retry=retry)
+
+        def together(key, commands, **options):
+            steps.extend(each.script.name for each in commands if hasattr(each, "script"))
+            return multi(key, commands, **options)
+
+        monkeypatch.setattr(coordinator, "submit", submitted)
+        monkeypatch.setattr(broker.store, "call", called)
+        monkeypatch.setattr(broker.store, "multi", together)
+        with Client(brokers.urls) as client:
+            client.topics.create("t")
+            txn = client.transaction()
+            txn.begin()
+
+            def send(thread):
+                with client.producer("t") as producer:
+                    sendings = [producer.send(f"{thread} {n}", txn=txn) for n in range(100)]
+                    for sending in sendings:
+                        sending.result()
+
+            with ThreadPoolExecutor(10) as threads:
+                list(threads.map(send, range(10)))
+            writes = [step for step in steps if step in ("add", "ledger/append")]
+            assert writes[0] == "add"
+            assert writes.count("add") == 1
+            assert writes.count("ledger/append") > 1
+            txn.commit()
+            found = [(message.value or b"").decode() for message in client.read("t")]
+        assert sorted(found) == sorted(f"{thread} {n}" for thread in range(10) for n in range(100))
+        assert all(
+            found.index(f"{thread} {n}") < found.index(f"{thread} {n + 1}") for thread in range(10) for n in range(99)
+        )
 
 
 async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_url, prefix, monkeypatch):

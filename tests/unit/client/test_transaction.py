@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import time
 
+import httpx
 import pytest
 
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.client import TxnState
+from tests.support.busy_machine import busy_machine
 from tests.support.stub_broker import StubBroker, lost
 
 
@@ -19,6 +21,20 @@ def stub():
 async def client(stub):
     async with AsyncClient("http://b", http=stub) as client:
         yield client
+
+
+class HoldsRecords(StubBroker):
+    """Answers no produce before `released` is set.  held: one has arrived."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held, self.released = asyncio.Event(), asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/records"):
+            self.held.set()
+            await self.released.wait()
+        return await super().handle_async_request(request)
 
 
 def visible(stub: StubBroker) -> list[bytes]:
@@ -80,17 +96,41 @@ async def test_a_failed_send_turns_commit_into_abort(stub, client):
 
 
 async def test_abort_drops_what_is_buffered_and_does_not_wait_for_its_linger(stub, client):
-    """CL-09: an hour of linger."""
+    """CL-09: an hour of linger, and less than 1 s."""
     producer = client.producer("invoices", linger_ms=3_600_000)
     txn = client.transaction()
     await txn.begin()
-    sending = await producer.send("never", txn=txn)
+    sendings = [await producer.send("never", txn=txn, partition=0) for _ in range(100)]
     began_s = time.monotonic()
-    await txn.abort()
-    assert time.monotonic() - began_s < 60
-    with pytest.raises(errors.TransactionEnded):
-        await sending.result()
+    async with busy_machine() as machine:
+        await txn.abort()
+        assert time.monotonic() - began_s < 1 + machine.lost_s
+    for sending in sendings:
+        with pytest.raises(errors.TransactionEnded):
+            await sending.result()
     assert stub.count("POST", "/records") == 0
+    assert [t.status for t in stub.txns.values()] == ["aborted"]
+
+
+async def test_abort_waits_for_what_is_on_its_way_before_it_ends_the_transaction():
+    """CL-09"""
+    stub = HoldsRecords()
+    async with AsyncClient("http://b", http=stub) as client:
+        txn = client.transaction()
+        await txn.begin()
+        sending = await txn.send("invoices", "on its way")
+        result = asyncio.ensure_future(sending.result())
+        await stub.held.wait()
+        # When it is aborted while a request with a record has no answer
+        aborting = asyncio.ensure_future(txn.abort())
+        await asyncio.sleep(0.1)  # what it could do would be done in this time
+        assert (aborting.done(), stub.count("POST", ":abort")) == (False, 0)
+        # Then it ends behind the answer
+        stub.released.set()
+        await aborting
+        assert await result == (0, 0)
+    assert [path for _, path in stub.calls][-2:] == ["/v1/topics/invoices/records", f"/v1/transactions/{txn.id}:abort"]
+    assert visible(stub) == []
 
 
 async def test_after_its_deadline_a_transaction_fails_without_a_request(stub, client):
@@ -145,43 +185,65 @@ async def test_a_conflict_makes_it_abort_only(stub, client):
     assert txn.state is TxnState.ABORTED
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [errors.TransactionNotFound(), errors.InvalidTxnStatus(), errors.AlreadyAborted(), errors.TransactionTimedOut()],
-)
-async def test_a_commit_that_the_broker_refuses_is_an_error_for_good(stub, client, refusal):
-    stub.fail("POST", ":commit", refusal)
+UNKNOWN, WRONG = errors.TransactionNotFound(), errors.InvalidTxnStatus()
+REFUSALS = [
+    ("commit", UNKNOWN, "error"),
+    ("commit", WRONG, "error"),
+    ("commit", errors.AlreadyAborted(), "error"),
+    ("commit", errors.TransactionTimedOut(), "error"),
+    ("abort", UNKNOWN, "error"),
+    ("abort", WRONG, "error"),
+    ("abort", errors.AlreadyCommitted(), "error"),
+    ("abort", errors.AlreadyAborted(), "aborted"),
+    ("abort", errors.TransactionTimedOut(), "aborted"),
+]
+
+
+@pytest.mark.parametrize(("end", "refusal", "state"), REFUSALS)
+async def test_an_end_that_the_broker_refuses_is_an_error_for_good_unless_it_was_the_outcome(
+    stub, client, end, refusal, state
+):
+    """CL-10: the error that is raised says which of the outcomes it is."""
+    stub.fail("POST", f":{end}", refusal)
     txn = client.transaction()
     await txn.begin()
-    with pytest.raises(type(refusal)):
-        await txn.commit()
-    assert txn.state is TxnState.ERROR
-    with pytest.raises(errors.InvalidTxnStatus):
-        await txn.commit()
+    if state == "error":
+        with pytest.raises(type(refusal)):
+            await getattr(txn, end)()
+    else:
+        await getattr(txn, end)()
+    assert txn.state.value == state
+    calls = len(stub.calls)
+    for again in (txn.commit, txn.abort):
+        with pytest.raises(errors.InvalidTxnStatus):
+            await again()
+    assert len(stub.calls) == calls
 
 
-async def test_a_commit_without_an_answer_may_be_called_again(stub):
+@pytest.mark.parametrize(
+    ("end", "other", "on_the_way", "over"),
+    [("commit", "abort", "committing", "committed"), ("abort", "commit", "aborting", "aborted")],
+)
+async def test_an_end_without_an_answer_may_be_called_again(stub, end, other, on_the_way, over):
+    """CL-10: until it is answered, only the same end is allowed."""
     async with AsyncClient("http://b", http=stub, timeout_ms=250) as client:
         txn = client.transaction()
+        assert txn.state.value == "open"
         await txn.begin()
-        await txn.send("invoices", "x")
+        await (await txn.send("invoices", "x")).result()
         for _ in range(500):
-            stub.fail("POST", ":commit", lost)
+            stub.fail("POST", f":{end}", lost)
         with pytest.raises(errors.OutcomeUnknown):
-            await txn.commit()
+            await getattr(txn, end)()
         stub.faults.clear()
-        assert txn.state.value == "committing"
-        await txn.commit()
-    assert txn.state.value == "committed"
-    assert visible(stub) == [b"x"]
-
-
-async def test_aborting_what_the_broker_aborted_already_is_done(stub, client):
-    stub.fail("POST", ":abort", errors.TransactionTimedOut())
-    txn = client.transaction()
-    await txn.begin()
-    await txn.abort()
-    assert txn.state is TxnState.ABORTED
+        assert txn.state.value == on_the_way
+        for refused in (getattr(txn, other), lambda: txn.send("invoices", "late")):
+            with pytest.raises(errors.InvalidTxnStatus):
+                await refused()
+        assert txn.state.value == on_the_way
+        await getattr(txn, end)()
+    assert txn.state.value == over
+    assert visible(stub) == ([b"x"] if end == "commit" else [])
 
 
 async def test_the_exception_of_the_body_is_raised_even_when_aborting_fails_too(stub):
