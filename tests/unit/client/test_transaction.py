@@ -23,7 +23,7 @@ async def client(stub):
         yield client
 
 
-class HoldsRecords(StubBroker):
+class SlowStub(StubBroker):
     """Answers no produce before `released` is set.  held: one has arrived."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ async def test_abort_drops_what_is_buffered_and_does_not_wait_for_its_linger(stu
 
 async def test_abort_waits_for_what_is_on_its_way_before_it_ends_the_transaction():
     """CL-09"""
-    stub = HoldsRecords()
+    stub = SlowStub()
     async with AsyncClient("http://b", http=stub) as client:
         txn = client.transaction()
         await txn.begin()
