@@ -16,6 +16,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, ProducerSequence
 from redis_ledger.errors import LedgerError, TransactionAbortOnly
 from redis_ledger.ids import TxnId
+from redis_ledger.txn import log as txn_log
 from tests.support.broker import (
     backlog,
     behind_a_proxy,
@@ -109,6 +110,73 @@ async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(red
         markers = (await broker.topics.describe("left"))[1][0].end_offset - len(values)
         assert markers == len(values), "one marker for every transaction"
         assert await settled(broker, "left", "right") == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 2), (True, 1)])
+async def test_an_abort_whose_reply_is_lost_succeeds_and_is_carried_out_once(redis, prefix, in_one_call, round_trips):
+    """CL-13, TS-06"""
+    async with behind_a_proxy(redis, prefix, coordinators=1, one_call_transactions=in_one_call) as (broker, relay):
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        ready = list[TxnId]()
+        for n in range(6):
+            txn = (await broker.transactions.begin()).id
+            await broker.records.produce("t", records(str(n)), transaction=txn)
+            ready.append(txn)
+
+        async def abort(number: int) -> Any:
+            return await broker.transactions.abort(ready.pop())
+
+        aborted = await at_every_round_trip(relay, abort, least=round_trips)
+        assert [txn.status for txn in aborted] == ["aborted"] * len(aborted)
+        for txn in ready:
+            await broker.transactions.commit(txn)
+        await settled(broker, "t")
+        log = await values_of(broker, "t", isolation="read_uncommitted")
+        assert log.count("[marker]") == 6, "one marker for every transaction"
+        assert await values_of(broker, "t") == [str(n) for n in range(len(ready))]
+        assert await settled(broker, "t") == [0, 0]
+
+
+async def test_a_registration_whose_reply_is_lost_is_made_once(redis, prefix):
+    """CL-13: of partitions and of subscriptions."""
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
+        await broker.topics.create("t", 20)
+        for n in range(20):
+            await broker.subscriptions.create("t", f"s{n:02}")
+        txn, add = (await broker.transactions.begin()).id, broker.transactions
+        partitions = await at_every_round_trip(relay, lambda n: add.add_partitions(txn, [("t", n)]), least=1)
+        subscriptions = await at_every_round_trip(
+            relay, lambda n: add.add_subscriptions(txn, [("t", f"s{n:02}")]), least=1
+        )
+        shown = await broker.transactions.get(txn)
+        assert shown.partitions == [("t", n) for n in range(1, len(partitions) + 1)]
+        assert {name for _, _, name in shown.subscriptions} == {f"s{n:02}" for n in range(1, len(subscriptions) + 1)}
+        keys = broker.coordinators.of(txn).keys
+        logged = [name async for placed in txn_log.read(broker.store, keys) for name in placed.record.participants]
+        assert len(logged) == len(set(logged)) == len(partitions) + 20 * len(subscriptions)
+        assert (await broker.transactions.commit(txn)).status == "committed"
+
+
+async def test_an_acknowledgement_of_a_transaction_whose_reply_is_lost_holds_once(redis, prefix):
+    """CL-13, AK-07"""
+    async with behind_a_proxy(redis, prefix, coordinators=1) as (broker, relay):
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        await broker.records.produce("t", records(*[str(n) for n in range(20)]))
+        ids = list(await receive_values(broker, "t", "s"))
+        txn = (await broker.transactions.begin()).id
+
+        async def ack(number: int) -> int:
+            return await broker.subscriptions.ack("t", "s", "c1", [ids[number - 1]], transaction=txn)
+
+        done = await at_every_round_trip(relay, ack, least=1)
+        assert done == [1] * len(done)
+        (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors
+        assert (cursor.pending, cursor.mark_delete) == (len(done), 0)
+        await broker.transactions.commit(txn)
+        (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors
+        assert (cursor.pending, cursor.mark_delete) == (0, len(done))
 
 
 @pytest.mark.parametrize(("in_one_call", "round_trips"), [(False, 4), (True, 3)])

@@ -10,19 +10,105 @@ from typing import Any
 import httpx
 import pytest
 
-from redis_ledger import AsyncClient, Client, errors
+from redis_ledger import AsyncClient, Client, Message, errors
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.client import TxnState
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
 from tests.support.broker import eventually, one, receive_values, records
-from tests.support.threaded_broker import threaded_broker
+from tests.support.threaded_broker import LosesFirstAnswers, threaded_broker
 
 
 @pytest.fixture
 def brokers(redis_url, prefix):
     with threaded_broker(redis_url, prefix) as brokers:
         yield brokers
+
+
+@pytest.mark.parametrize("begins_at_once", [True, False])
+async def test_a_transaction_takes_sends_and_acks_of_many_producers_and_consumers(brokers, begins_at_once):
+    """CL-02: the example of PIP-31, with two inputs and three outputs: first aborted, then committed."""
+    async with AsyncClient(brokers.urls) as client:
+        for name in ("in 1", "in 2", "out 1", "out 2", "out 3"):
+            await client.topics.create(name.replace(" ", "-"), partitions=2)
+        inputs = [client.consumer(f"in-{n}", f"job-{n}", prefetch=0) for n in (1, 2)]
+        outputs = [client.producer(f"out-{n}") for n in (1, 2, 3)]
+        for n in (1, 2):
+            async with client.producer(f"in-{n}") as producer:
+                for partition in (0, 1):
+                    await producer.send(f"{n} {partition}", partition=partition)
+
+        async def step(txn):
+            values = []
+            for consumer in inputs:
+                messages: list[Message] = []
+                while len(messages) < 2:
+                    messages += await consumer.receive(wait_ms=5_000)
+                for message in messages:
+                    values.append(message.text())
+                    for producer in outputs:
+                        await producer.send(f"out {message.text()}", txn=txn, partition=message.partition)
+                await consumer.ack(messages, txn=txn)
+            return sorted(values)
+
+        async def seen():
+            return [sorted([m.text() async for m in client.read(f"out-{n}")]) for n in (1, 2, 3)]
+
+        async def backlogs():
+            return [(await client.subscriptions.stats(f"in-{n}", f"job-{n}")).backlog for n in (1, 2)]
+
+        values = ["1 0", "1 1", "2 0", "2 1"]
+        aborted = client.transaction(timeout_ms=60_000)
+        if begins_at_once:
+            await aborted.begin()
+        assert await step(aborted) == values
+        await aborted.abort()
+        assert (await seen(), await backlogs()) == ([[]] * 3, [2, 2])
+        # When all of it comes again and is committed
+        async with client.transaction(timeout_ms=60_000) as txn:
+            if begins_at_once:
+                await txn.begin()
+            assert await step(txn) == values
+            assert (await seen(), await backlogs()) == ([[]] * 3, [2, 2])
+            if begins_at_once:
+                shown = await client.transactions.get(str(txn.id))
+                assert (len(shown.partitions), len(shown.subscriptions)) == (6, 4)
+        assert (await seen(), await backlogs()) == ([[f"out {value}" for value in values]] * 3, [0, 0])
+
+
+async def test_each_kind_of_request_whose_answer_is_lost_has_one_effect(brokers):
+    """CL-13: begin, send, acknowledge, abort, commit, and all of it in one request."""
+    losing = LosesFirstAnswers()
+    async with AsyncClient(brokers.urls, http=losing) as client:
+        await client.topics.create("in")
+        await client.topics.create("out")
+        async with client.producer("in") as producer:
+            for n in range(3):
+                await producer.send(n)
+        consumer = client.consumer("in", "job", prefetch=0)
+        messages: list[Message] = []
+        while len(messages) < 3:
+            messages += await consumer.receive(wait_ms=5_000)
+        losing.lost.clear()
+        txns = [client.transaction() for _ in range(2)]
+        for n, txn in enumerate(txns):
+            losing.lost.clear()
+            await txn.begin()
+            await (await txn.send("out", n)).result()
+            await txn.ack(consumer, messages[n])
+            await (txn.commit() if n else txn.abort())
+            kinds = [call.rpartition("/")[2].rpartition(":")[2] for call in losing.lost]
+            assert kinds == ["transactions", "records", "ack", "commit" if n else "abort"]
+        losing.lost.clear()
+        await client.execute(acks=[(consumer, [messages[2]])], records={"out": [2]})
+        assert losing.lost == ["POST /v1/transactions:execute"]
+        ended = sorted(txn.status for txn in await client.transactions.list())
+        assert ended == ["aborted", "committed", "committed"]
+        assert [message.json() async for message in client.read("out")] == [1, 2]
+        everything = client.read("out", isolation="read_uncommitted")
+        assert [message.json() async for message in everything] == [0, 1, 2]
+        stats = await client.subscriptions.stats("in", "job")
+        assert (stats.backlog, stats.cursors[0].pending) == (1, 0)
 
 
 @pytest.mark.parametrize(
