@@ -126,3 +126,31 @@ async def test_an_acknowledgement_after_five_sends_makes_it_a_usual_transaction(
         assert len(await broker.transactions.list("committed")) == 1
         assert await values_of(broker, "t", isolation="read_uncommitted") == [*VALUES, "[marker]"]
         assert await backlog(broker, "in", "s") == 0
+
+
+async def test_a_second_partition_after_five_sends_makes_it_a_usual_transaction(redis_url, prefix):
+    """CL-17: ten records on two partitions, each there once and behind them a marker."""
+    async with served(redis_url, prefix) as (broker, url), AsyncClient(url) as client:
+        await client.topics.create("t", 2)
+        async with client.transaction() as txn:
+            for n, value in enumerate(VALUES):
+                await txn.send("t", value, partition=n // 5)
+            assert await broker.transactions.list() == []
+        assert [shown.status for shown in await broker.transactions.list()] == ["committed"]
+        for partition in (0, 1):
+            log = await values_of(broker, "t", partition, isolation="read_uncommitted")
+            assert log == [*VALUES[5 * partition :][:5], "[marker]"]
+
+
+async def test_more_bytes_than_one_append_takes_are_sent_in_a_usual_transaction(redis_url, prefix):
+    """CL-17: seen whole when it is committed, and not before."""
+    values = [f"{n}" * 400_000 for n in range(10)]
+    async with served(redis_url, prefix) as (broker, url), AsyncClient(url) as client:
+        await client.topics.create("t")
+        async with client.transaction() as txn:
+            for value in values:
+                await txn.send("t", value)
+            assert [shown.status for shown in await broker.transactions.list()] == ["open"]
+            assert await values_of(broker, "t") == []
+        assert await values_of(broker, "t", isolation="read_uncommitted") == [*values, "[marker]"]
+        assert await values_of(broker, "t") == values

@@ -95,6 +95,7 @@ async def test_what_waits_is_sent_in_the_transaction_when_it_begins(stub, client
 
 
 async def test_more_than_fits_one_batch_begins_the_transaction(stub, client):
+    """CL-17"""
     producer = client.producer("t", batch_bytes=1_000)
     async with client.transaction() as txn:
         for n in range(10):
@@ -104,6 +105,7 @@ async def test_more_than_fits_one_batch_begins_the_transaction(stub, client):
 
 
 async def test_all_transactions_of_a_client_together_keep_a_limited_number_of_bytes(stub, client):
+    """CL-17"""
     client._deferral.buffer_bytes = 10_000
     txns = [client.transaction() for _ in range(12)]
     for txn in txns:
@@ -234,6 +236,7 @@ async def test_an_abort_drops_what_waits_without_a_request(stub, client):
 
 
 async def test_past_its_timeout_what_waits_fails_without_a_request(stub, client):
+    """CL-17"""
     txn = client.transaction(timeout_ms=20)
     sending = await txn.send("t", "never", partition=0)
     await asyncio.sleep(0.03)
