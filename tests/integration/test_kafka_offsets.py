@@ -217,7 +217,7 @@ async def test_commits_in_flight_from_an_earlier_coordinator_are_fenced_by_a_fet
 
 @pytest.mark.parametrize("version", range(7))
 async def test_offsets_of_a_transaction_count_when_it_commits_in_every_version(client, version):
-    """AK-32"""
+    """AK-32, CL-21"""
     topic = await id_of(client) if version >= 6 else "t"
     await commit(client, ("t", 0, 1))
     producer = await Producer(client, version).begin()
@@ -232,7 +232,7 @@ async def test_offsets_of_a_transaction_count_when_it_commits_in_every_version(c
 
 @pytest.mark.parametrize("version", [4, 5])
 async def test_offsets_of_a_transaction_that_aborts_are_dropped_and_the_next_one_begins_anew(client, version):
-    """AK-32"""
+    """AK-32, CL-21"""
     await commit(client, ("t", 0, 1))
     producer = await Producer(client, version).begin()
     for commits, offset in ((False, 5), (True, 4), (False, 9)):

@@ -129,6 +129,7 @@ async def test_fetch_answers_every_partition_with_its_own_outcome(stage, places,
 
 
 async def test_a_fetch_names_the_aborted_transactions_of_every_partition(redis_url, prefix):
+    """CL-21"""
     async with one(redis_url, prefix) as broker, listening(broker) as address:
         await broker.topics.create("t", 4)
         async with BrokerClient(broker, address) as client:

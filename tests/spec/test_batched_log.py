@@ -210,11 +210,23 @@ async def test_no_step_is_answered_before_redis_has_its_batch(redis, redis_url, 
         assert await entries(after) == [[str(confirmed.serial)]]
 
 
-def test_a_position_is_an_offset_whatever_batch_it_came_in():
+async def test_a_position_is_an_offset_whatever_batch_it_came_in(redis_url, prefix):
     """BW-21: equal, found and sorted by partition and offset, which a batch index needs no name beside."""
     by_position = {MessageId(0, 7): "first"}
     assert by_position[MessageId.parse("0:7")] == "first"
+    assert MessageId(0, 8) not in by_position
     assert sorted([MessageId(1, 0), MessageId(0, 10), MessageId(0, 9)]) == [(0, 9), (0, 10), (1, 0)]
+    # Whether records were written in one batch or apart, and whether they are received in one call or apart
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        for values in ("abc", "d", "ef"):
+            await broker.records.produce("t", records(*values))
+        for name, at_once in (("s1", 6), ("s2", 2)):
+            await broker.subscriptions.create("t", name)
+            found: dict[MessageId, str] = {}
+            while len(found) < 6:
+                found |= await receive_values(broker, "t", name, max_records=at_once)
+            assert found == {MessageId.parse(f"0:{n}"): value for n, value in enumerate("abcdef")}
 
 
 @pytest.mark.parametrize("commit", [True, False])
