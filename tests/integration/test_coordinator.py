@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from redis_ledger.errors import (
     InvalidTxnStatus,
     StoreUnavailable,
     TooManyTransactions,
+    TransactionError,
     TransactionNotFound,
     TransactionTimedOut,
 )
@@ -167,21 +169,38 @@ async def test_loser_of_a_race_gets_the_winner(store, done):
     assert await coordinators.decide(expired, commit=False)
 
 
-async def test_commit_and_expiry_at_the_same_instant_have_one_winner(store):
-    """TS-21."""
-    clock = ManualClock()
+async def test_of_all_ends_at_once_one_wins_and_the_others_get_its_outcome(store):
+    """TS-21: a commit, an abort, the abort of an administrator at another broker, and the deadline, in any order."""
+    clock, draw = ManualClock(), random.Random(21)
     one, two = await opened(store, clock=clock), await opened(store, clock=clock, broker="b2")
     txns = [await begin(one, timeout_ms=10) for _ in range(200)]
     clock.advance(10)
-    commits, expiries = await asyncio.gather(
-        asyncio.gather(*(one.decide(txn, commit=True) for txn in txns), return_exceptions=True),
-        asyncio.gather(*(two.expire(txn) for txn in txns)),
-    )
-    for txn, commit, expiry in zip(txns, commits, expiries, strict=True):
-        won = isinstance(commit, Decision)
-        assert won or isinstance(commit, TransactionTimedOut)
-        assert (expiry is None) == won
-        assert (await one.get(txn)).state == (TxnState.COMMITTING if won else TxnState.TIMING_OUT)
+    replies: dict[TxnId, dict[str, object]] = {txn: {} for txn in txns}
+
+    async def end(txn, name):
+        try:
+            replies[txn][name] = await {
+                "commit": lambda: one.decide(txn, commit=True),
+                "abort": lambda: one.decide(txn, commit=False),
+                "administrator": lambda: two.decide(txn, commit=False),
+                "deadline": lambda: two.expire(txn),
+            }[name]()
+        except TransactionError as error:
+            replies[txn][name] = type(error)
+
+    ends = [(txn, name) for txn in txns for name in ("commit", "abort", "administrator", "deadline")]
+    await asyncio.gather(*(end(*each) for each in draw.sample(ends, len(ends))))
+    winners = set()
+    for txn, got in replies.items():
+        state = (await one.get(txn)).state
+        winners.add(state)
+        committed = state is TxnState.COMMITTING
+        refusal = {TxnState.ABORTING: AlreadyAborted, TxnState.TIMING_OUT: TransactionTimedOut}.get(state)
+        assert isinstance(got["commit"], Decision) if committed else got["commit"] is refusal
+        for name in ("abort", "administrator"):
+            assert got[name] is AlreadyCommitted if committed else isinstance(got[name], Decision)
+        assert isinstance(got["deadline"], Decision) is (state is TxnState.TIMING_OUT)
+    assert winners == {TxnState.COMMITTING, TxnState.ABORTING, TxnState.TIMING_OUT}
 
 
 async def test_unknown_transactions_and_coordinators_have_different_errors(coordinators):
