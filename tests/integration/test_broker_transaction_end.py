@@ -164,19 +164,20 @@ async def test_a_participant_that_ends_at_the_sixth_try_is_ended_once(redis_url,
             found = [placed.record async for placed in txn_log.read(broker.store, keys)]
             return [TransactionLogStatus.Name(record.new_status) for record in found if record.op == Op.UPDATE]
 
-        async def failing(decision):
+        async def noted(decision):
             tried.append(await decided())
-            if len(tried) < 6:
-                raise StoreUnavailable("not now")
             await ends(decision)
 
         def counted(txn, **more):
             completed.append(txn)
             return done(txn, **more)
 
-        monkeypatch.setattr(broker.transactions._participants, "end", failing)
+        monkeypatch.setattr(broker.transactions._participants, "end", noted)
         monkeypatch.setattr(broker.coordinators, "done", counted)
+        trouble = Trouble(broker.store)
+        trouble.fails["txn/end"] = 5
         assert (await broker.transactions.commit(txn)).status == "committed"
+        assert trouble.failed == 5
         assert tried == [["COMMITTING"]] * 6
         assert completed == [txn]
         assert await eventually(partial(log_length, broker, txn), 0) == 0
