@@ -14,6 +14,7 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from redis_ledger.txn.coordinator import Participant
+from redis_ledger.txn.states import TxnState
 from tests.support.acks import ack, ack_upto, at, cursor, filled, offsets
 from tests.support.broker import begun, one, records, two, values_of, vanish
 
@@ -205,12 +206,20 @@ async def test_a_cumulative_ack_in_a_transaction_moves_forward_or_repeats_itself
 
 
 @pytest.mark.parametrize("in_transaction", [True, False])
-async def test_cumulative_acks_on_a_shared_subscription_are_refused(broker, in_transaction):
-    """AK-14"""
-    await filled(broker, 2)
+@pytest.mark.parametrize("kind", ["shared", "key_shared"])
+async def test_cumulative_acks_on_a_shared_subscription_are_refused(broker, kind, in_transaction):
+    """AK-14: the messages stay unacknowledged, and the transaction can go on."""
+    await broker.subscriptions.create("t", kind, kind)
+    await filled(broker, 2, kind)
+    txn = await begun(broker) if in_transaction else None
     with pytest.raises(WrongSubscriptionKind):
-        await ack_upto(broker, 1, await begun(broker) if in_transaction else None, name="s")
-    assert (await cursor(broker)).leased == 2
+        await ack_upto(broker, 1, txn, name=kind)
+    before = await cursor(broker, kind)
+    assert (before.mark_delete, before.backlog) == (0, 2)
+    assert await ack(broker, [0, 1], txn, name=kind) == 2
+    if txn is not None:
+        await broker.transactions.commit(txn)
+    assert (await cursor(broker, kind)).mark_delete >= 2
 
 
 async def test_after_a_cumulative_abort_everything_comes_again_in_order(broker):
@@ -250,7 +259,7 @@ async def test_single_and_cumulative_acks_of_two_transactions_conflict(pair, cum
 
 
 async def test_ends_of_what_is_not_there_succeed(broker):
-    """AK-20: repeated, and on a subscription that was deleted."""
+    """AK-20: repeated, on a subscription that was deleted, and of a transaction that a partition has never seen."""
     await filled(broker, 2)
     txn = await begun(broker)
     await ack(broker, [0], txn)
@@ -262,6 +271,13 @@ async def test_ends_of_what_is_not_there_succeed(broker):
     await ack(broker, [1], other)
     await broker.subscriptions.delete("t", "s")
     assert (await broker.transactions.commit(other)).status == "committed"
+    await broker.subscriptions.create("t", "untouched")
+    topic_id = (await broker.catalog.partition("t", 0)).topic_id
+    participants = [Participant("t", topic_id, 0, name) for name in ("untouched", "never created")]
+    unseen = decision._replace(txn=await begun(broker), participants=participants)
+    for state in (TxnState.COMMITTING, TxnState.ABORTING):
+        await broker.transactions._participants.end(unseen._replace(state=state))
+    assert (await cursor(broker, "untouched")).mark_delete == 0
 
 
 async def test_a_late_ack_of_an_ended_transaction_is_refused(broker):

@@ -201,6 +201,36 @@ async def test_a_subscription_keeps_its_kind_and_can_be_listed_and_deleted(pair)
     assert keys == []
 
 
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("kind", ["shared", "exclusive", "failover", "key_shared"])
+@pytest.mark.parametrize("deleted", ["subscription", "topic"])
+async def test_deletion_takes_pending_acks_along_and_their_transaction_ends(pair, deleted, kind, commits):
+    """AK-26: no key is left, and the subscription that is created again has nothing of the old one."""
+    first, second = pair
+    await first.topics.create("u")
+    await first.subscriptions.create("u", "name", kind)
+    await first.records.produce("u", records(*"abc"))
+    ids = list(await receive_values(first, "u", "name"))
+    txn = await begun(first)
+    await first.subscriptions.ack("u", "name", "c1", ids[:2], transaction=txn)
+
+    async def keys() -> list[bytes]:
+        return list(await first.store.command("KEYS", f"{first.store.prefix}:*name*"))
+
+    assert await keys() != []
+    await (second.subscriptions.delete("u", "name") if deleted == "subscription" else second.topics.delete("u"))
+    assert await keys() == []
+    ended = await (first.transactions.commit if commits else first.transactions.abort)(txn)
+    assert ended.status == ("committed" if commits else "aborted")
+    assert await keys() == []
+    if deleted == "topic":
+        await first.topics.create("u")
+        await first.records.produce("u", records(*"xyz"))
+    await first.subscriptions.create("u", "name", kind)
+    expected = list("abc" if deleted == "subscription" else "xyz")
+    assert list((await receive_values(first, "u", "name")).values()) == expected
+
+
 async def test_subscription_recreated_after_an_interrupted_delete_starts_anew(pair):
     """AK-26: the broker died when the subscription was gone from the first partition and not yet from the others."""
     first, second = pair

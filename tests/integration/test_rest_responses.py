@@ -78,6 +78,22 @@ async def test_a_receive_is_repeated_under_its_name_and_continued_behind_the_las
     assert (await api.post(f"{ONE}:ackCumulative", json={"consumer": "c", "id": "0:3"})).json() == {"acknowledged": 4}
 
 
+async def test_a_cumulative_ack_names_one_message(api):
+    """AK-14: a list is refused, and nothing is acknowledged."""
+    await api.post("/v1/topics/orders/records", json={"records": [{"value": 1}, {"value": 2}]})
+    await api.post(f"{ONE}:receive", json={"consumer": "c"})
+    txn = (await api.post("/v1/transactions", json={})).json()["id"]
+    for named, code in (
+        ({"id": ["0:0", "0:1"]}, "invalid_request"),
+        ({"ids": ["0:0", "0:1"]}, "invalid_request"),
+        ({"id": "0:0,0:1"}, "invalid_position"),
+    ):
+        refused = await api.post(f"{ONE}:ackCumulative", json={"consumer": "c", "transaction": txn, **named})
+        assert (refused.status_code, refused.json()["code"]) == (400, code), named
+    assert (await api.post(f"/v1/transactions/{txn}:commit", json={})).status_code == 200
+    assert (await api.get(ONE)).json()["backlog"] == 2
+
+
 async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_continues(api):
     """AK-06, as decision 0019 departs from it."""
     await api.post("/v1/topics/orders/records", json={"records": [{"value": 1}, {"value": 2}]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -129,10 +130,25 @@ async def test_open_transactions_of_both_buffers_are_listed_page_by_page(broker)
     assert {each["buffer"] for each in opened} == {"sidecar"}
 
 
-async def test_scheduled_records_of_the_same_topic_are_delivered(broker):
-    """SC-23"""
+async def test_a_scheduled_record_without_a_transaction_is_not_read_before_it_is_due(broker):
     await broker.records.produce("t", [NewRecord(None, b"later", deliver_after_ms=3_600_000)])
-    assert await values_of(broker, "t") == ALL
+    assert (await values_of(broker, "t"), await broker.delayed.pending("t")) == (ALL, 1)
+
+
+async def test_a_scheduled_record_of_a_transaction_is_delivered_when_it_is_due(broker):
+    """SC-23: due 5 s after the send, committed after 2 s, and received by a shared subscription 5 s after the send."""
+    await broker.subscriptions.create("t", "s", "shared", start="latest")
+    txn = await begun(broker)
+    sent_s = time.monotonic()
+    await broker.records.produce("t", [NewRecord(None, b"later", deliver_after_ms=5_000)], transaction=txn)
+    assert await receive_values(broker, "t", "s", wait_ms=2_000) == {}
+    await broker.transactions.commit(txn)
+    received: dict[MessageId, str] = {}
+    while not received and time.monotonic() - sent_s < 60:
+        received = await receive_values(broker, "t", "s", wait_ms=1_000)
+    assert list(received.values()) == ["later"]
+    assert time.monotonic() - sent_s >= 5
+    assert await receive_values(broker, "t", "s", "c2", wait_ms=100) == {}
 
 
 def test_the_command_line_creates_and_changes_topics_with_the_buffer(redis_url, prefix):
