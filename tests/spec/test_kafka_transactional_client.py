@@ -112,7 +112,8 @@ async def test_a_committed_kafka_reader_stops_at_the_last_stable_offset(kafka):
         await producer.send_and_wait("out", b"in doubt")
         await plain.send_and_wait("out", b"behind")
         assert (await reader.getone()).value == b"before"
-        assert await reader.getmany(timeout_ms=300) == {}
+        while reader.highwater(place) < 3:  # as of the client's last fetch, which may be older than the other records
+            assert await reader.getmany(timeout_ms=300) == {}
         assert (reader.last_stable_offset(place), reader.highwater(place)) == (1, 3)
         await producer.abort_transaction()
         assert (await reader.getone()).value == b"behind"
