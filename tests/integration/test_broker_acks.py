@@ -99,14 +99,17 @@ async def test_the_first_of_two_transactions_wins_and_the_other_can_only_abort(p
 
 @pytest.mark.parametrize("how", ["plainly", "in a transaction"])
 async def test_a_message_that_is_acknowledged_already_is_a_conflict(broker, how):
-    """AK-06"""
-    await filled(broker, 2)
-    txn = None if how == "plainly" else await begun(broker)
-    await ack(broker, [1], txn)
-    if txn is not None:
-        await broker.transactions.commit(txn)
-    with pytest.raises(TransactionConflict):
-        await ack(broker, [1], await begun(broker))
+    """AK-06: behind the mark-delete position, in front of it, and never delivered."""
+    await filled(broker, 4)
+    for acknowledged in (2, 0):
+        txn = None if how == "plainly" else await begun(broker)
+        await ack(broker, [acknowledged], txn)
+        if txn is not None:
+            await broker.transactions.commit(txn)
+    assert (await cursor(broker)).mark_delete == 1
+    for offset in (0, 2):
+        with pytest.raises(TransactionConflict):
+            await ack(broker, [offset], await begun(broker))
     with pytest.raises(NotDelivered):
         await ack(broker, [99], await begun(broker))
 

@@ -29,7 +29,7 @@ NUMBERS = {
 }
 TOTAL = 262
 PRIORITIES = {"M": 208, "S": 53, "C": 1}
-REPLACED = 68
+REPLACED = 69
 LIKE_AN_ID = re.compile(rf"(?<![\w-])(?:{'|'.join(NUMBERS)})[-_ ]?\d+\w*", re.ASCII)
 
 
