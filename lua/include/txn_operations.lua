@@ -58,7 +58,8 @@ local function begin(timeout_ms, rest)
   local txn = earlier and txns[earlier]
   if earlier and not txn and steps.is_kept(nonce) then return { OK, earlier, "committed" } end
   local is_kept = txn and (txn.state == "O" or txn.state == "C") or earlier and outcomes[earlier] == "C"
-  if is_kept then return { OK, earlier, "again" } end
+  -- A step that is being aborted may still hold records and acknowledgements: its caller ends it first.
+  if is_kept or txn and is_step(nonce) then return { OK, earlier, "again" } end
   local serial, refusal = start(timeout_ms, owner, nonce)
   if not serial then return refusal end
   if nonce ~= "-" then

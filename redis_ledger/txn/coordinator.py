@@ -189,7 +189,8 @@ class Coordinators:
         may_move: bool = False,
     ) -> tuple[TxnId, str]:
         """A new transaction with its first participants, and "".  With a nonce, the transaction that was begun with it
-        unless that was aborted, and "again", or "committed" if it is a step (step_nonce) that has been.
+        unless that was aborted, and "again", or "committed" if it is a step (step_nonce) that has been.  A step that is
+        still being aborted is "again" as well.
         at: where; a nonce needs it, since its repetition must go to the same coordinator.
         may_move: whether another coordinator will do if that one does not respond."""
         assert at is not None or not nonce, "a nonce is looked for at one coordinator"

@@ -9,6 +9,7 @@ import pytest
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords
 from redis_ledger.errors import InvalidRequest, LedgerError, NotYourMessage, RequestTooLarge, TransactionConflict
 from redis_ledger.ids import MessageId
+from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import (
     backlog,
     eventually,
@@ -96,6 +97,23 @@ async def test_a_step_of_nothing_is_refused(pair):
     """CL-15"""
     with pytest.raises(InvalidRequest):
         await pair[0].execute.run([], [])
+
+
+async def test_a_step_repeated_while_its_first_attempt_is_aborted_does_not_conflict_with_it(pair):
+    """CL-13, CL-19: the first broker died, or the attempt timed out; what it acknowledged is still pending."""
+    first, second = pair
+    (id_, *_) = await receive_values(first, "in", "work", "w")
+    partition, ranges = (await first.subscriptions.cursors.by_partition("in", [id_]))[0]
+    where = Participant(partition.topic, partition.topic_id, partition.number, "work")
+    txn, is_committed = await first.execute.begin(60_000, "", "n", [where])
+    assert not is_committed
+    await first.subscriptions.ack_one(partition, "work", "w", ranges, txn)
+    await first.coordinators.decide(txn, commit=False)
+    done = await second.execute.run(acks([id_]), outputs("A"), nonce="n")
+    assert done.transaction != txn
+    assert not done.replayed
+    assert await visible(second, "left") == {0: ["A"]}
+    assert await backlog(second, "in", "work") == 5
 
 
 async def test_a_step_repeated_under_its_nonce_is_done_once(pair):

@@ -97,3 +97,19 @@ def test_a_coordinator_of_an_older_release_gets_the_key_of_steps(coordinator):
     before = coordinator.dump()
     coordinator.open()
     assert coordinator.dump() == before | {"steps": [(b"", -1.0)]}
+
+
+@pytest.mark.parametrize("is_timeout", [False, True])
+def test_a_step_that_is_being_aborted_is_found_until_its_abort_is_complete(coordinator, is_timeout):
+    """Until then its acknowledgements conflict with those of the repeated step."""
+    serial = coordinator.begin(60_000, "-", "!a")
+    plain = coordinator.begin(60_000, "-", "a")
+    if is_timeout:
+        coordinator.now += 60_001
+        coordinator.apply(f"expire {serial}", f"expire {plain}")
+    else:
+        coordinator.apply(f"end {serial} A", f"end {plain} A")
+    assert again(coordinator, "!a") == f"0 {serial} again"
+    assert again(coordinator, "a") == f"0 {int(plain) + 1}"  # not a step: nothing of it is repeated
+    assert coordinator.apply(f"complete {serial}").lines[0].startswith("0 ")
+    assert again(coordinator, "!a") == f"0 {int(plain) + 2}"

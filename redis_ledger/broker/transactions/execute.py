@@ -5,7 +5,8 @@
 A step that is one batch of one partition is appended instead, without a transaction: single_append.py.
 
 An error before the decision aborts the transaction and is raised.  A repeated step with the same nonce finds the
-transaction of its first attempt: if that is committed, the step succeeds; if it is open or ending, it is ended first.
+transaction of its first attempt: if that is committed, the step succeeds; if it is open or ending, also by its
+timeout, it is ended first, so that the repeated step does not conflict with it.
 Source: PIP-31 "consume-transform-produce"; requirement CL-15.
 """
 
