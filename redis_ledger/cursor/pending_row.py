@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from redis_ledger.cursor.ranges import Range
+from redis_ledger.errors import StoredDamaged
 
 _RANGE = re.compile(rb"(\d+)-(\d+)-\d+")
 
@@ -43,13 +44,20 @@ def ranges_of(field: bytes) -> list[Range]:
 
 
 def group_offset(row: bytes) -> int:
-    """The offset that a Kafka group commits with the transaction."""
-    return int(row.split(b" ", 2)[1])
+    """The offset that a Kafka group commits with the transaction.  Raises StoredDamaged."""
+    return _number(row, 1)
 
 
 def group_time_ms(row: bytes) -> int:
-    """When a Kafka group sent this offset."""
-    return int(row.split(b" ", 4)[3])
+    """When a Kafka group sent this offset.  Raises StoredDamaged."""
+    return _number(row, 3)
+
+
+def _number(row: bytes, at: int) -> int:
+    try:
+        return int(row.split(b" ", at + 1)[at])
+    except (ValueError, IndexError):
+        raise StoredDamaged.of(f"The row {row[:100]!r} of a pending group offset") from None
 
 
 def joined(ranges: Iterable[Range], from_offset: int = 0) -> list[Range]:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+from redis_ledger.errors import StoredDamaged
+
 SLOTS, PER_PLACE = 256, 256
 HELD, FRESH = 1, 2  # states: a transaction has it; no consumer has got it
 UNSEEN = "%"  # as in lua/include/cursor
@@ -33,17 +35,13 @@ class Entry(NamedTuple):
     request: str = ""
 
 
-class Malformed(ValueError):
-    """A field has another form."""
-
-
 def is_field(name: bytes) -> bool:
     """Whether a field of the leases belongs to the queues."""
     return _FIELD.fullmatch(name) is not None
 
 
 def entries(slot: int, text: bytes) -> list[Entry]:
-    """Raises Malformed."""
+    """Raises StoredDamaged."""
     try:
         n, fresh, length = _HEAD.unpack_from(text)
         at, end = _HEAD.size, _HEAD.size + length
@@ -56,9 +54,9 @@ def entries(slot: int, text: bytes) -> list[Entry]:
             grants[number] = (consumer.decode(), count, int.from_bytes(deadline, "big"), request.decode())
             sizes[number] = size
     except (struct.error, UnicodeDecodeError):
-        raise Malformed(f"queue {slot} is damaged") from None
+        raise _damaged(slot) from None
     if at != end or len(text) != end + 10 * n or not n:
-        raise Malformed(f"queue {slot} is damaged")
+        raise _damaged(slot)
     keys, states = text[end + 6 * n :], text[end + 9 * n :]
     found = list[Entry]()
     for i, state in enumerate(states):
@@ -70,17 +68,21 @@ def entries(slot: int, text: bytes) -> list[Entry]:
             found.append(Entry(offset, key, *grants[state]))
             sizes[state] -= 1
         else:
-            raise Malformed(f"queue {slot} has no grant {state}")
+            raise _damaged(slot)
     if any(sizes.values()) or any(a.offset >= b.offset for a, b in pairwise(found)):
-        raise Malformed(f"queue {slot} is damaged")
+        raise _damaged(slot)
     return found
+
+
+def _damaged(slot: int) -> StoredDamaged:
+    return StoredDamaged.of(f"The queue of hash slot {slot} of the subscription")
 
 
 def is_readable(name: bytes, text: bytes) -> bool:
     """Whether a field has the form of a queue."""
     try:
         return int(name[1:]) < SLOTS and bool(entries(int(name[1:]), text))
-    except Malformed:
+    except StoredDamaged:
         return False
 
 
@@ -91,7 +93,7 @@ def all_entries(fields: Mapping[bytes, bytes]) -> dict[int, Entry]:
         if name[:1] == b"s" and is_field(name) and int(name[1:]) < SLOTS:
             try:
                 found |= {each.offset: each for each in entries(int(name[1:]), text)}
-            except Malformed:
+            except StoredDamaged:
                 continue
     return found
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from redis_ledger.cursor import slot_queues
 from redis_ledger.cursor.slot_queues import UNSEEN, Entry
+from redis_ledger.errors import StoredDamaged
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
@@ -31,7 +32,7 @@ class Lease(NamedTuple):
 
 
 async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str, most: int) -> list[Lease]:
-    """Returns at most `most` leases, the first due first.  Cost: two round trips."""
+    """Returns at most `most` leases, the first due first.  Raises StoredDamaged.  Cost: two round trips."""
     of = keys.sub(name)
     firsts = await store.command("ZRANGEBYSCORE", of.due, 0, "+inf", "LIMIT", 0, most, key=of.due)
     if not firsts:
@@ -43,7 +44,7 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
         if row and field[:1] == b"s":
             found += queued(partition, int(field[1:]), row)
         elif row:
-            found.append(parse(partition, int(field), row.decode()))
+            found.append(parse(partition, int(field), row))
     return sorted(found, key=lambda each: each.deadline_ms)[:most]
 
 
@@ -61,7 +62,11 @@ def lease_of(partition: int, entry: Entry) -> Lease | None:
     return Lease(partition, entry.offset, entry.offset, who, entry.deliveries, entry.deadline_ms)
 
 
-def parse(partition: int, first: int, row: str) -> Lease:
-    last, consumer, deliveries, deadline, *_ = row.split(" ")  # a fifth word is the name of the request
-    who = "" if consumer == UNSEEN else unquote(consumer)
-    return Lease(partition, first, int(last), who, int(deliveries), int(deadline))
+def parse(partition: int, first: int, row: bytes) -> Lease:
+    """Raises StoredDamaged."""
+    try:
+        last, consumer, deliveries, deadline, *_ = row.decode().split(" ")  # a fifth word is the name of the request
+        who = "" if consumer == UNSEEN else unquote(consumer)
+        return Lease(partition, first, int(last), who, int(deliveries), int(deadline))
+    except ValueError:
+        raise StoredDamaged.of(f"The lease of offset {first} on partition {partition}") from None

@@ -30,6 +30,7 @@
     │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut  TransactionsDisabled
     ├── LargeMessageDamaged         a chunk of a large message is missing or differs
     ├── OffloadedDamaged            a file of offloaded records has to be restored
+    ├── StoredDamaged               a value in Redis has another form than the broker stores
     ├── UnexpectedAnswer            the server at this address does not answer as a broker does
     ├── UnreadableValue             the value of a record is not JSON, or not UTF-8
     ├── Unauthenticated             the caller has to say who it is
@@ -155,6 +156,7 @@ from redis_ledger.errors.states import (
     RedisUnfit,
     RequestInProgress,
     StorageFull,
+    StoredDamaged,
     StoreTimeout,
     StoreUnavailable,
     SubscriptionExists,
@@ -267,6 +269,7 @@ __all__ = [
     "StorageFull",
     "StoreTimeout",
     "StoreUnavailable",
+    "StoredDamaged",
     "SubscriptionExists",
     "TooFewReplicas",
     "TooLargeToDecode",

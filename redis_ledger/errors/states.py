@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redis_ledger.errors.base import Conflict, Unavailable
+from redis_ledger.errors.base import Conflict, LedgerError, Unavailable
 
 
 class TopicExists(Conflict):
@@ -132,3 +132,13 @@ class UnreadableFormat(Conflict):
     """Another version of redis-ledger wrote the stored data. Run that version."""
 
     code = "unreadable_format"
+
+
+class StoredDamaged(LedgerError):
+    """A value that redis-ledger stored in Redis is damaged. Run `redis-ledger fsck`, which can repair most of them."""
+
+    code = "stored_damaged"
+
+    @classmethod
+    def of(cls, what: str) -> StoredDamaged:
+        return cls(f"{what} is damaged in Redis. Run `redis-ledger fsck`, and with --repair if it offers to.")

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from redis_ledger.errors import StoredDamaged
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import open_row
 from redis_ledger.ledger.entries import COMMIT, SIDECAR, LogEntry
@@ -207,7 +208,7 @@ def read_open(row: bytes | None) -> OpenRow | None:
     """None if there is no row, or one of another form."""
     try:
         return open_row.parse_open(row) if row is not None else None
-    except ValueError:
+    except StoredDamaged:
         return None
 
 

@@ -17,8 +17,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-import msgspec
-
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -39,7 +37,7 @@ from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
 from redis_ledger.ledger.tail_cache import Tails
-from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic
 from redis_ledger.ledger.transactional_writes import TransactionalWrites
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
@@ -79,7 +77,6 @@ class Catalog:
         self.versions = CatalogVersions()
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
         self._looking: asyncio.Task[None] | None = None
-        self._decode = msgspec.json.Decoder(TopicEntry).decode
 
     # -- look up -----------------------------------------------------------------------------------------------------
 
@@ -185,7 +182,7 @@ class Catalog:
 
     async def _read_all(self) -> builtins.list[TopicEntry]:
         rows = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
-        return [self._decode(row) for row in rows if row]
+        return [parse_topic(row) for row in rows if row]
 
     async def ensure_internal(self) -> None:
         """Creates OFFSETS_TOPIC if it does not exist.  Ignores failures: the topic is always empty."""
@@ -259,7 +256,7 @@ class Catalog:
         entry = TopicEntry(name, uuid.uuid4().hex, partitions, "creating", self._clock.now_ms(), settings)
         known = await self._swap(name, b"", entry.encoded())
         if known is not None:
-            before = self._decode(known)
+            before = parse_topic(known)
             if before.id == entry.id and before.state != "deleting":  # our reply was lost, and another broker continued
                 return await self._finish(before) if before.state == "creating" else self._keep(before)
             if before.state == "ready":
@@ -347,7 +344,7 @@ class Catalog:
 
     async def _load(self, topic: str) -> TopicEntry | None:
         reply = await self._store.command("HGET", self._keys.topics, topic, key=self._keys.topics)
-        return self._decode(reply) if reply else None
+        return parse_topic(reply) if reply else None
 
     async def _swap(self, name: str, expected: bytes, wanted: bytes, script: Script = CATALOG) -> bytes | None:
         """None when the entry was changed; else the entry as it is."""
@@ -371,7 +368,7 @@ class Catalog:
             )
         ready = replace(entry, state="ready", partitions_made=entry.partitions)
         now = await self._swap(entry.name, entry.encoded(), ready.encoded(), ALTER)
-        current = None if not now else self._decode(now)
+        current = None if not now else parse_topic(now)
         if now is not None and (current is None or current.id != entry.id or current.state == "deleting"):
             # Deleted while this was at it: what was made behind the back of who deleted it must not stand in the way.
             await asyncio.gather(*(self._new_partition(entry, number).delete() for number in numbers))

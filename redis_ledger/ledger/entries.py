@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from redis_ledger.errors import StoredDamaged
+
 TRANSACTIONAL, MARKER, COMMIT, PARTIAL, CHUNK, SIDECAR = 1, 2, 4, 8, 16, 32
 FIELDS = 22  # of an entry, names and values; PARTIAL has two more
 
@@ -90,10 +92,13 @@ class Aborted(NamedTuple):
 
 
 def parse_log(reply: Sequence[Any]) -> list[LogEntry]:
-    """XRANGE's reply as entries."""
-    return [
-        LogEntry._make(map(int, fields[1::2])) if len(fields) == FIELDS else _partial(fields) for _, fields in reply
-    ]
+    """XRANGE's reply as entries.  Raises StoredDamaged."""
+    try:
+        return [
+            LogEntry._make(map(int, fields[1::2])) if len(fields) == FIELDS else _partial(fields) for _, fields in reply
+        ]
+    except (ValueError, TypeError, IndexError):
+        raise StoredDamaged.of(f"An entry of the log from {reply[0][0].decode()} on") from None
 
 
 def _partial(fields: Sequence[bytes]) -> PartialEntry:
@@ -103,11 +108,14 @@ def _partial(fields: Sequence[bytes]) -> PartialEntry:
 
 
 def parse_aborted(reply: Sequence[Any]) -> list[Aborted]:
-    """ZRANGEBYSCORE WITHSCORES' flat reply as aborted transactions, by marker offset."""
+    """ZRANGEBYSCORE WITHSCORES' flat reply as aborted transactions, by marker offset.  Raises StoredDamaged."""
     found = []
     for member, score in zip(reply[::2], reply[1::2], strict=True):
-        producer, first, stable = member.split()
-        found.append(Aborted(int(producer), int(first), int(float(score)), int(stable)))
+        try:
+            producer, first, stable = map(int, member.split())
+        except ValueError:
+            raise StoredDamaged.of(f"The aborted transaction {member[:100]!r}") from None
+        found.append(Aborted(producer, first, int(float(score)), stable))
     return found
 
 

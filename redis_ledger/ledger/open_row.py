@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from redis_ledger.errors import StoredDamaged
 from redis_ledger.ids import TxnId
 
 
@@ -50,14 +51,20 @@ class OpenRow(NamedTuple):
 
 
 def parse_open(row: bytes) -> OpenRow:
-    """Raises ValueError."""
-    words = row.split()
+    """Raises StoredDamaged."""
+    try:
+        return _parsed(row.split())
+    except ValueError:
+        raise StoredDamaged.of(f"The row {row[:100]!r} of an open transaction") from None
+
+
+def _parsed(words: list[bytes]) -> OpenRow:
     epoch, coordinator, serial, first = map(int, words[:4])
     txn = TxnId(coordinator, serial)
     if len(words) == 4:
         return OpenRow(epoch, txn, first)
     if len(words) != 10 or words[4] != b"s":
-        raise ValueError(f"{row!r} is not a row of an open transaction.")
+        raise ValueError
     parts = (each.split(b":") for each in words[9].split(b","))
     records, size, batches, newest_ms = map(int, words[5:9])
     return OpenRow(epoch, txn, first, Aside(records, size, batches, newest_ms, {int(at): int(n) for at, n in parts}))

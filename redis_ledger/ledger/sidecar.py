@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from redis_ledger.errors import LedgerError, OffsetOutOfRange
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, StoredDamaged
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import SIDECAR, LogEntry
 from redis_ledger.store.keys import PartitionKeys
@@ -50,7 +50,11 @@ _before = attrgetter("before")
 
 
 def parse_batch(member: bytes) -> BufferedBatch:
-    return BufferedBatch._make(map(int, member.split()[1:]))
+    """Raises StoredDamaged."""
+    try:
+        return BufferedBatch._make(map(int, member.split()[1:]))
+    except (ValueError, TypeError):
+        raise StoredDamaged.of(f"The batch {member[:100]!r} of a transaction's buffer") from None
 
 
 def is_reference(entry: LogEntry) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from redis_ledger.config import Config
+from redis_ledger.errors import StoredDamaged
 from redis_ledger.ledger import settings as settings_of
 
 
@@ -37,3 +38,14 @@ class TopicEntry:
     @property
     def delays_by_headers(self) -> bool:
         return settings_of.delays_by_headers(self.settings)
+
+
+_decode = msgspec.json.Decoder(TopicEntry).decode
+
+
+def parse_topic(row: bytes) -> TopicEntry:
+    """Raises StoredDamaged."""
+    try:
+        return _decode(row)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise StoredDamaged.of(f"The entry {row[:100]!r} of a topic") from None

@@ -269,7 +269,7 @@ class SubscriptionInspection:
                 now, bits, lease = await self._queued(p, name, at)
                 break
             if now.kind == "kafka" or (again or []) == (first or []):
-                lease = parse(p.number, int(lease_of), row.decode()) if row and lease_of else None
+                lease = parse(p.number, int(lease_of), row) if row and lease_of else None
                 break
         if lease is not None and lease.last < at:
             lease = None

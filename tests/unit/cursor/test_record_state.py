@@ -48,6 +48,6 @@ def test_a_gap_before_the_next_entry_is_a_gap():
     assert decide(12, facts(13)) == RecordState("hidden", "gap")
 
 
-@pytest.mark.parametrize("row", ["12 c%20d 1 9000", "12 c%20d 1 9000 request-1"])
+@pytest.mark.parametrize("row", [b"12 c%20d 1 9000", b"12 c%20d 1 9000 request-1"])
 def test_a_lease_is_read_with_and_without_the_name_of_its_request(row):
     assert parse(0, 11, row) == Lease(0, 11, 12, "c d", 1, 9_000)

@@ -7,13 +7,13 @@ import pytest
 from redis_ledger.cursor.slot_queues import (
     UNSEEN,
     Entry,
-    Malformed,
     all_entries,
     entries,
     fields_of,
     is_field,
     is_readable,
 )
+from redis_ledger.errors import StoredDamaged
 
 ENTRIES = [
     Entry(3, b"abc\x11", "c1", 0, 1_000, "r1"),
@@ -41,7 +41,7 @@ def test_other_names_are_no_fields_of_queues(name):
 def test_a_cut_or_extended_queue_is_refused():
     text = fields_of(ENTRIES)[0][b"s17"]
     for some in (*(text[:size] for size in range(len(text))), text + b"\0"):
-        with pytest.raises(Malformed):
+        with pytest.raises(StoredDamaged):
             entries(17, some)
         assert not is_readable(b"s17", some)
     assert is_readable(b"s17", text)
@@ -50,13 +50,13 @@ def test_a_cut_or_extended_queue_is_refused():
 
 def test_an_unknown_state_and_another_order_are_refused():
     text = fields_of(ENTRIES)[0][b"s17"]
-    with pytest.raises(Malformed, match="no grant 9"):
+    with pytest.raises(StoredDamaged, match="hash slot 17"):
         entries(17, text[:-1] + b"\x09")
-    with pytest.raises(Malformed):
+    with pytest.raises(StoredDamaged):
         entries(17, text[:-1] + text[-3:-2])  # one more of a grant than it says
     (same,) = (fields_of([ENTRIES[0]])[0][b"s17"],)
     twice = same.replace(b"\0\0\0\1", b"\0\0\0\2", 1)
-    with pytest.raises(Malformed):
+    with pytest.raises(StoredDamaged):
         entries(17, twice)
 
 

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeoutException;
 final class Main {
     private static final List<Class<?>> CASES =
             List.of(Producing.class, Transactions.class, Groups.class, Admins.class, TransactionAdmins.class, Tools.class,
-                    Rolling.class);
+                    Sidecar.class, Rolling.class);
 
     public static void main(String[] names) throws Exception {
         List<Method> chosen = new ArrayList<>();
