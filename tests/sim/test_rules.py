@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim import loss_stories, stories
+from tests.sim import delivery_stories, loss_stories, stories
 from tests.sim.checker import RULES, check, explain
 from tests.sim.story import Story
 
@@ -54,13 +54,16 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "fenced_producer_wrote": ([stories.fenced_and_visible], [stories.fenced_and_refused]),
     "processed_not_once": ([stories.processed_twice, stories.not_processed], [stories.processed_once]),
     "redelivered_after_ack": (
-        [stories.redelivered, stories.redelivered_after_a_committed_ack],
-        [stories.redelivered_after_an_unknown_ack, loss_stories.redelivered_after_a_promotion],
+        [delivery_stories.redelivered, delivery_stories.redelivered_after_a_committed_ack],
+        [delivery_stories.redelivered_after_an_unknown_ack, loss_stories.redelivered_after_a_promotion],
     ),
-    "delivered_twice_at_once": ([stories.delivered_twice_at_once], [stories.delivered_again_in_order]),
-    "never_delivered": ([stories.not_delivered], [stories.delivered_again_in_order]),
-    "exclusive_out_of_order": ([stories.delivered_ahead], [stories.delivered_again_in_order]),
-    "group_offset_lost": ([stories.group_went_back], [stories.group_went_back_by_a_late_commit]),
+    "delivered_twice_at_once": (
+        [delivery_stories.delivered_twice_at_once],
+        [delivery_stories.delivered_again_in_order],
+    ),
+    "never_delivered": ([delivery_stories.not_delivered], [delivery_stories.delivered_again_in_order]),
+    "exclusive_out_of_order": ([delivery_stories.delivered_ahead], [delivery_stories.delivered_again_in_order]),
+    "group_offset_lost": ([delivery_stories.group_went_back], [delivery_stories.group_went_back_by_a_late_commit]),
     "scheduled_early": ([stories.early], [stories.in_time, stories.early_by_a_clock_that_is_ahead]),
     "scheduled_lost": ([stories.scheduled_and_lost], [stories.scheduled_and_cancelled]),
     "cancellation_contradicted": (
