@@ -170,6 +170,9 @@ ROLES = {
     "librdkafka.produce": 1,
     "librdkafka.transact": 1,
     "librdkafka.chain": 2,
+    "sdk.keys": 1,
+    "subscriptions.failover": 3,
+    "subscriptions.key_shared": 3,
 }
 DENSE_ROLES = ROLES | {"sdk.dense": 2, "librdkafka.dense": 2}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim import delivery_stories, loss_stories, stories
+from tests.sim import delivery_stories, loss_stories, ordering_stories, stories
 from tests.sim.checker import RULES, check, explain
 from tests.sim.story import Story
 
@@ -64,6 +64,29 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "never_delivered": ([delivery_stories.not_delivered], [delivery_stories.delivered_again_in_order]),
     "exclusive_out_of_order": ([delivery_stories.delivered_ahead], [delivery_stories.delivered_again_in_order]),
     "group_offset_lost": ([delivery_stories.group_went_back], [delivery_stories.group_went_back_by_a_late_commit]),
+    "two_active_consumers": (
+        [ordering_stories.two_are_active],
+        [ordering_stories.taken_over_after_a_session, ordering_stories.taken_over_after_a_close],
+    ),
+    "takeover_skipped": (
+        [ordering_stories.skipped_by_a_takeover],
+        [ordering_stories.acknowledged_before_a_takeover, ordering_stories.returned_with_a_delay_before_a_takeover],
+    ),
+    "takeover_missing": ([ordering_stories.nothing_taken_over], [ordering_stories.nothing_taken_over_yet]),
+    "key_out_of_order": (
+        [
+            ordering_stories.a_key_at_two_consumers,
+            ordering_stories.a_key_behind_what_was_returned,
+            ordering_stories.a_key_behind_a_lease_that_is_over,
+            ordering_stories.a_key_backwards_in_one_answer,
+            ordering_stories.a_key_behind_an_aborted_acknowledgement,
+        ],
+        [ordering_stories.a_key_in_order, ordering_stories.a_key_behind_a_lost_answer],
+    ),
+    "dropped_without_ack": (
+        [ordering_stories.passed_without_an_acknowledgement],
+        [ordering_stories.passed_by_acknowledgements],
+    ),
     "scheduled_early": ([stories.early], [stories.in_time, stories.early_by_a_clock_that_is_ahead]),
     "scheduled_lost": ([stories.scheduled_and_lost], [stories.scheduled_and_cancelled]),
     "cancellation_contradicted": (

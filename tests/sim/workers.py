@@ -16,7 +16,7 @@ from tests.sim.schedule import Schedule, WorkerPlan, choices
 
 LIBRDKAFKA, LIBRDKAFKA_PIPELINE = "librdkafka", "rdk"
 PROGRAMS: dict[str, Any] = {"sdk": sdk, "subscriptions": subscriptions, "rest": rest, "aio": aio}
-WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed", "dense")
+WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed", "keys", "dense")
 END_S_MAX, LOOK_S = 60.0, 0.2  # machine seconds; seconds
 
 

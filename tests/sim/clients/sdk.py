@@ -1,4 +1,4 @@
-"""Clients that use the SDK: a producer, transactions, scheduled records, and two pipelines."""
+"""Clients that use the SDK: producers, transactions, scheduled records, and two pipelines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from redis_ledger.client.models import Executed
 from redis_ledger.errors import AlreadyDelivered
 from tests.sim.clients import deferred
 from tests.sim.clients.connection import connect
-from tests.sim.clients.context import DENSE, INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
-from tests.sim.clients.deferred import ABORTED, TXN_TIMEOUT_MS
+from tests.sim.clients.context import DENSE, INPUT, KEYS, LATER, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.deferred import TXN_TIMEOUT_MS
 from tests.sim.clients.subscriptions import ACK_TIMEOUT_MS, receive
 
+NAMES = (*(f"k{number}" for number in range(8)), None)  # of records with keys
 LANES = 6  # transactions that one dense client has under way
 
 
@@ -42,6 +43,38 @@ async def produce(context: Context) -> None:
                 context.recorder.ok("send", op, positions=_positions(positions, some))
 
 
+async def keys(context: Context) -> None:
+    """Produces records with few keys and some without, every third time in a transaction."""
+    values = Values(context.name, context.chance)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connect(context))
+        producer = client.producer(context.topic(KEYS), linger_ms=2)
+        stack.push_async_callback(_close, producer)
+        async for number in context.rounds():
+            some = values.some(8)
+            topic, names = context.topic(KEYS), [context.chance.choice(NAMES) for _ in some]
+            if number % 3 == 2:
+                name = f"{context.name}#{number}"
+                txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+                is_sent = await _send(context, txn, name, topic, some, keys=names)
+                await deferred.end(
+                    context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort"
+                )
+                continue
+            call = {"topic": topic, "records": some, "keys": names, "writer": values.writer, "mode": "idempotent"}
+            op = context.recorder.invoke("send", **call)
+            try:
+                sent = [
+                    await producer.send(value, key=key, partition=int(partition))
+                    for (partition, value), key in zip(some, names, strict=True)
+                ]
+                positions = [await each.result() for each in sent]
+            except LedgerError as error:
+                context.recorder.info("send", op, error)
+            else:
+                context.recorder.ok("send", op, positions=_positions(positions, some))
+
+
 async def transact(context: Context) -> None:
     """Commits, aborts, and abandons transactions of one to three sends; every third waits for its commit."""
     values = Values(context.name, context.chance)
@@ -56,7 +89,7 @@ async def transact(context: Context) -> None:
             all_sent = True
             for _ in range(context.chance.randint(1, 3)):
                 all_sent = all_sent and await _send(context, txn, name, context.topic(TXN), values.some(4))
-            await _end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
+            await deferred.end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
 
 
 async def schedule(context: Context) -> None:
@@ -70,7 +103,7 @@ async def schedule(context: Context) -> None:
                 name = f"{context.name}#{number}"
                 txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
                 is_sent = await _send(context, txn, name, context.topic(LATER), [one], due_ms=due_ms)
-                await _end(context, txn, name, "commit" if is_sent else "abort")
+                await deferred.end(context, txn, name, "commit" if is_sent else "abort")
                 continue
             call = {
                 "topic": context.topic(LATER),
@@ -194,12 +227,12 @@ async def _step(
     except LedgerError as error:
         context.recorder.info("send", send, error)
         context.recorder.info("ack", ack, error)
-        await _end(context, txn, name, "abort")
+        await deferred.end(context, txn, name, "abort")
         return False
     context.recorder.ok("send", send)
     context.recorder.ok("ack", ack)
     verdict = context.chance.choices(("commit", "abort", "abandon"), (10, 1, 1))[0]
-    return await _end(context, txn, name, verdict) == "committed"
+    return await deferred.end(context, txn, name, verdict) == "committed"
 
 
 async def _redeliver(consumer: AsyncConsumer) -> None:
@@ -231,7 +264,7 @@ async def _dense(context: Context, client: AsyncClient, lane: int) -> None:
         if kind < 0.1:
             txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
             is_sent = await _send(context, txn, name, context.topic(DENSE), some, writer=name)
-            await _end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
+            await deferred.end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
             continue
         if kind < 0.3:
             await deferred.transact(context, client, name, context.topic(DENSE), some)
@@ -256,31 +289,17 @@ async def _send(context: Context, txn: AsyncTransaction, name: str, topic: str, 
     call = {"topic": topic, "records": some, "writer": context.name, "mode": "idempotent", "txn": name, **facts}
     op = context.recorder.invoke("send", **call)
     try:
-        sent = [await txn.send(topic, value, partition=p, deliver_at=facts.get("due_ms")) for p, value in some]
+        keys, due_ms = facts.get("keys") or [None] * len(some), facts.get("due_ms")
+        sent = [
+            await txn.send(topic, value, key=key, partition=p, deliver_at=due_ms)
+            for (p, value), key in zip(some, keys, strict=True)
+        ]
         positions = [await each.result() for each in sent]
     except LedgerError as error:
         context.recorder.info("send", op, error)
         return False
     context.recorder.ok("send", op, positions=_positions(positions, some))
     return True
-
-
-async def _end(context: Context, txn: AsyncTransaction, name: str, verdict: str) -> str:
-    """Returns the outcome; empty if it is unknown."""
-    if verdict == "abandon":
-        return ""
-    op = context.recorder.invoke("end", txn=name, verdict=verdict)
-    try:
-        await (txn.commit() if verdict == "commit" else txn.abort())
-    except ABORTED as error:
-        context.recorder.fail("end", op, error, outcome="aborted")
-        return "aborted"
-    except LedgerError as error:
-        context.recorder.info("end", op, error)
-        return ""
-    outcome = "committed" if verdict == "commit" else "aborted"
-    context.recorder.ok("end", op, outcome=outcome)
-    return outcome
 
 
 def _positions(positions: Sequence[Any], some: Sequence[Any]) -> list[list[Any]]:
