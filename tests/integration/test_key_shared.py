@@ -10,6 +10,7 @@ import pytest
 
 from redis_ledger import AsyncClient
 from redis_ledger.broker.subscriptions import key_windows
+from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import LedgerError, OutcomeUnknown, SubscriptionExists, WrongSubscriptionKind
 from redis_ledger.ledger.leader_epochs import GAP
@@ -255,6 +256,27 @@ async def test_a_gap_in_the_log_that_is_longer_than_a_window_is_passed(redis_url
         got, keys = receiving.result()
         assert keys == ["b", "c"]
         assert [each.id.offset for each in got] == [1 + GAP, 2 + GAP]
+
+
+async def test_an_answer_is_in_order_if_a_later_round_gets_earlier_records(redis_url, prefix, monkeypatch):
+    """As when another attempt of the request hands them back in between."""
+    lease, back = Leasing._lease, []
+
+    async def lease_some(*args, **more):
+        messages, answer = await lease(*args, **more)
+        if back:
+            return [*back, *messages], answer
+        back.extend(messages[:1])
+        return messages[1:], answer._replace(more=True)
+
+    async with one(redis_url, prefix) as broker:
+        await made(broker, partitions=1)
+        await send(broker, "a", "a", "a")
+        await receive(broker, "c", max_records=1)
+        await send(broker, "a", "a")
+        monkeypatch.setattr(Leasing, "_lease", lease_some)
+        got, _ = await receive(broker, "c", max_records=10)
+        assert [each.id.offset for each in got] == [1, 2, 3, 4]
 
 
 async def test_the_sdk_consumes_by_key(redis_url, prefix):
