@@ -10,9 +10,12 @@ import pytest
 
 from redis_ledger import AsyncClient
 from redis_ledger.broker.subscriptions import key_windows
+from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import LedgerError, OutcomeUnknown, SubscriptionExists, WrongSubscriptionKind
+from redis_ledger.ledger.leader_epochs import GAP
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
+from redis_ledger.store.keys import PartitionKeys
 from tests.support.broker import one, two
 from tests.support.threaded_broker import threaded_broker
 
@@ -235,6 +238,45 @@ async def test_waiting_records_are_limited_and_the_reason_is_returned(redis_url,
         assert len(got) < 30
         others, _ = await receive(broker, "b")
         assert len(others) >= 5
+
+
+async def test_a_gap_in_the_log_that_is_longer_than_a_window_is_passed(redis_url, prefix):
+    """Offsets behind a loss are far above it, and the first window of them has no record."""
+    async with one(redis_url, prefix) as broker:
+        await made(broker, partitions=1)
+        await send(broker, "a")
+        assert (await receive(broker, "c"))[1] == ["a"]
+        state = PartitionKeys(prefix, "t", 0).state
+        for field in ("next", "stable"):
+            await broker.store.command("HSET", state, field, 1 + GAP, key=state)
+        await send(broker, "b", "c")
+        receiving = asyncio.create_task(receive(broker, "c"))
+        await asyncio.wait({receiving}, timeout=10)
+        assert receiving.done()
+        got, keys = receiving.result()
+        assert keys == ["b", "c"]
+        assert [each.id.offset for each in got] == [1 + GAP, 2 + GAP]
+
+
+async def test_an_answer_is_in_order_if_a_later_round_gets_earlier_records(redis_url, prefix, monkeypatch):
+    """As when another attempt of the request hands them back in between."""
+    lease, back = Leasing._lease, []
+
+    async def lease_some(*args, **more):
+        messages, answer = await lease(*args, **more)
+        if back:
+            return [*back, *messages], answer
+        back.extend(messages[:1])
+        return messages[1:], answer._replace(more=True)
+
+    async with one(redis_url, prefix) as broker:
+        await made(broker, partitions=1)
+        await send(broker, "a", "a", "a")
+        await receive(broker, "c", max_records=1)
+        await send(broker, "a", "a")
+        monkeypatch.setattr(Leasing, "_lease", lease_some)
+        got, _ = await receive(broker, "c", max_records=10)
+        assert [each.id.offset for each in got] == [1, 2, 3, 4]
 
 
 async def test_the_sdk_consumes_by_key(redis_url, prefix):

@@ -76,7 +76,8 @@ class Chapter:
                 self._recorder.note("loss", **report)
 
     def _begin(self) -> None:
-        facts = {"seed": self.plan.seed, "may_lose": self.plan.may_lose, "shards": self.plan.shards}
+        facts: dict[str, Any] = {"seed": self.plan.seed, "may_lose": self.plan.may_lose, "shards": self.plan.shards}
+        facts["session_ms"] = SETTINGS["consumer_session_ms"]
         sidecar = [f"{name}{self.plan.suffix}" for name in self.plan.sidecar]
         self._recorder.note("begin", wall_ms=time.time() * 1000, sidecar=sidecar, **facts)
 

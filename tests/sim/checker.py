@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tests.sim.history import History
-from tests.sim.rules import delivery, log, losses, progress, scheduled, transactions
+from tests.sim.rules import delivery, log, losses, ordering, progress, scheduled, transactions
 from tests.sim.rules.finding import Finding, Rule
 
 RULES: Sequence[Rule] = (
-    *log.RULES, *transactions.RULES, *delivery.RULES, *scheduled.RULES, *losses.RULES, *progress.RULES,
+    *log.RULES, *transactions.RULES, *delivery.RULES, *ordering.RULES, *scheduled.RULES, *losses.RULES, *progress.RULES,
 )  # fmt: skip
 SHOWN_MAX = 3  # findings of one rule
 EVENT_CHARS_MAX = 300

@@ -5,13 +5,17 @@
 
 op        facts of invoke                                             facts of ok
 send      topic, records [[partition, value]], writer, mode,          positions [[partition, offset, value]], if the
-          txn, due_ms, pipeline, sources                              client gets them
+          txn, due_ms, pipeline, sources, keys                        client gets them
 end       txn, verdict (commit, abort)                                outcome (committed, aborted)
 init      transactional_id, writer                                    older writers of the id are fenced
 read      topic, partition, isolation, reader, broker                 records [[partition, offset, value]], from, next,
                                                                       start, stable and end, if the client gets them
-receive   topic, subscription, consumer, sharing, prefetched          records
-ack       topic, subscription, consumer, ids [[p, offset]], txn
+receive   topic, subscription, consumer, sharing, prefetched,         records
+          ack_timeout_ms
+ack       topic, subscription, consumer, ids [[p, offset]], txn,
+          cumulative
+nack      topic, subscription, consumer, ids, delay_ms
+close     topic, subscription, consumer
 poll      topic, group                                                records
 offsets   topic, group, positions {partition: next}, txn
 cancel    topic, value                                                outcome (cancelled, already_delivered)
@@ -77,6 +81,7 @@ class Write(NamedTuple):
     partition: int
     operation: Operation
     source: str | None
+    key: str | None
 
     @property
     def txn(self) -> str | None:
@@ -179,8 +184,9 @@ class History:
         found: dict[str, Write] = {}
         for send in self.of("send"):
             sources = send.get("sources") or [None] * len(send.get("records"))
-            for (partition, value), source in zip(send.get("records"), sources, strict=True):
-                found[value] = Write(value, send.get("topic"), partition, send, source)
+            keys = send.get("keys") or [None] * len(send.get("records"))
+            for (partition, value), source, key in zip(send.get("records"), sources, keys, strict=True):
+                found[value] = Write(value, send.get("topic"), partition, send, source, key)
         return found
 
     @cached_property
@@ -246,6 +252,11 @@ class History:
     def is_one_cut(self) -> bool:
         """All data is on one server: a promotion keeps everything up to some moment, and nothing after it."""
         return bool(self._beginning.get("shards", 1) == 1)
+
+    @property
+    def session_s(self) -> float:
+        """How long a consumer's session lasts without a call."""
+        return float(self._beginning.get("session_ms", 3_000)) / 1000
 
     @property
     def sidecar(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ import httpx
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.sim.clients import rest
-from tests.sim.clients.context import INPUT, LATER, PARTITIONS, PLAIN, TOPICS, TXN, Context
+from tests.sim.clients.context import INPUT, KEYS, LATER, PARTITIONS, PLAIN, TOPICS, TXN, Context
 from tests.sim.digest import Digest
 from tests.sim.history import FINAL
 from tests.sim.processes import Processes
@@ -18,7 +18,8 @@ from tests.sim.recorder import Recorder
 
 SUBSCRIPTIONS = (
     (TXN, "shared", "shared"), (LATER, "watch", "shared"), (PLAIN, "exclusive", "exclusive"),
-    (INPUT, "execute", "shared"), (INPUT, "step", "shared"),
+    (INPUT, "execute", "shared"), (INPUT, "step", "shared"), (TXN, "failover", "failover"),
+    (KEYS, "key_shared", "key_shared"),
 )  # fmt: skip
 GROUPS = {"group": PLAIN, "chain": INPUT, "rdk": INPUT}
 TRIES_MAX, TRY_EVERY_S = 40, 0.5

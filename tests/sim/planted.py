@@ -69,6 +69,26 @@ BUGS = {
         ),
         ["redelivered_after_ack"],
     ),
+    # A stand-by becomes the active consumer although the session of the active one has not ended.
+    "early_takeover": Bug(
+        partial(
+            _in_script,
+            "cursor/claim",
+            b"if owner ~= consumer and ends <= now then",
+            b"if owner ~= consumer and ends - session <= now then",
+        ),
+        ["two_active_consumers"],
+    ),
+    # New records of a key are delivered although another consumer has earlier ones, or they were returned.
+    "key_not_blocked": Bug(
+        partial(
+            _in_script,
+            "cursor/receive_key_shared",
+            b"local is_free = q.blocked and not q.is_closed and not q.blocked[key] and",
+            b"local is_free = q.blocked and not q.is_closed and",
+        ),
+        ["key_out_of_order"],
+    ),
     "aborted_records_are_read": Bug(_aborted_records_are_read, ["aborted_record_visible"]),
 }
 

@@ -153,9 +153,9 @@ ROLES = {
     "sdk.produce": 1,
     "sdk.transact": 1,
     "sdk.schedule": 1,
-    "sdk.shared": 2,
-    "sdk.watch": 1,
-    "sdk.exclusive": 2,
+    "subscriptions.shared": 2,
+    "subscriptions.watch": 1,
+    "subscriptions.exclusive": 2,
     "sdk.execute": 1,
     "sdk.step": 1,
     "rest.plain": 1,
@@ -170,6 +170,9 @@ ROLES = {
     "librdkafka.produce": 1,
     "librdkafka.transact": 1,
     "librdkafka.chain": 2,
+    "sdk.keys": 1,
+    "subscriptions.failover": 3,
+    "subscriptions.key_shared": 3,
 }
 DENSE_ROLES = ROLES | {"sdk.dense": 2, "librdkafka.dense": 2}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim import loss_stories, stories
+from tests.sim import delivery_stories, loss_stories, ordering_stories, stories
 from tests.sim.checker import RULES, check, explain
 from tests.sim.story import Story
 
@@ -54,13 +54,39 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
     "fenced_producer_wrote": ([stories.fenced_and_visible], [stories.fenced_and_refused]),
     "processed_not_once": ([stories.processed_twice, stories.not_processed], [stories.processed_once]),
     "redelivered_after_ack": (
-        [stories.redelivered, stories.redelivered_after_a_committed_ack],
-        [stories.redelivered_after_an_unknown_ack, loss_stories.redelivered_after_a_promotion],
+        [delivery_stories.redelivered, delivery_stories.redelivered_after_a_committed_ack],
+        [delivery_stories.redelivered_after_an_unknown_ack, loss_stories.redelivered_after_a_promotion],
     ),
-    "delivered_twice_at_once": ([stories.delivered_twice_at_once], [stories.delivered_again_in_order]),
-    "never_delivered": ([stories.not_delivered], [stories.delivered_again_in_order]),
-    "exclusive_out_of_order": ([stories.delivered_ahead], [stories.delivered_again_in_order]),
-    "group_offset_lost": ([stories.group_went_back], [stories.group_went_back_by_a_late_commit]),
+    "delivered_twice_at_once": (
+        [delivery_stories.delivered_twice_at_once],
+        [delivery_stories.delivered_again_in_order],
+    ),
+    "never_delivered": ([delivery_stories.not_delivered], [delivery_stories.delivered_again_in_order]),
+    "exclusive_out_of_order": ([delivery_stories.delivered_ahead], [delivery_stories.delivered_again_in_order]),
+    "group_offset_lost": ([delivery_stories.group_went_back], [delivery_stories.group_went_back_by_a_late_commit]),
+    "two_active_consumers": (
+        [ordering_stories.two_are_active],
+        [ordering_stories.taken_over_after_a_session, ordering_stories.taken_over_after_a_close],
+    ),
+    "takeover_skipped": (
+        [ordering_stories.skipped_by_a_takeover],
+        [ordering_stories.acknowledged_before_a_takeover, ordering_stories.returned_with_a_delay_before_a_takeover],
+    ),
+    "takeover_missing": ([ordering_stories.nothing_taken_over], [ordering_stories.nothing_taken_over_yet]),
+    "key_out_of_order": (
+        [
+            ordering_stories.a_key_at_two_consumers,
+            ordering_stories.a_key_behind_what_was_returned,
+            ordering_stories.a_key_behind_a_lease_that_is_over,
+            ordering_stories.a_key_backwards_in_one_answer,
+            ordering_stories.a_key_behind_an_aborted_acknowledgement,
+        ],
+        [ordering_stories.a_key_in_order, ordering_stories.a_key_behind_a_lost_answer],
+    ),
+    "dropped_without_ack": (
+        [ordering_stories.passed_without_an_acknowledgement],
+        [ordering_stories.passed_by_acknowledgements],
+    ),
     "scheduled_early": ([stories.early], [stories.in_time, stories.early_by_a_clock_that_is_ahead]),
     "scheduled_lost": ([stories.scheduled_and_lost], [stories.scheduled_and_cancelled]),
     "cancellation_contradicted": (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.sim.clients import aio, rest, sdk
+from tests.sim.clients import aio, rest, sdk, subscriptions
 from tests.sim.clients.context import PIPELINES, Context
 from tests.sim.librdkafka_processes import LibrdkafkaProcesses
 from tests.sim.machine_clock import MachineClock
@@ -15,8 +15,8 @@ from tests.sim.recorder import Event, Recorder
 from tests.sim.schedule import Schedule, WorkerPlan, choices
 
 LIBRDKAFKA, LIBRDKAFKA_PIPELINE = "librdkafka", "rdk"
-PROGRAMS: dict[str, Any] = {"sdk": sdk, "rest": rest, "aio": aio}
-WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed", "dense")
+PROGRAMS: dict[str, Any] = {"sdk": sdk, "subscriptions": subscriptions, "rest": rest, "aio": aio}
+WRITERS = ("produce", "transact", "schedule", "plain", "sequenced", "keyed", "keys", "dense")
 END_S_MAX, LOOK_S = 60.0, 0.2  # machine seconds; seconds
 
 

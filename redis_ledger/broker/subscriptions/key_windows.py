@@ -24,6 +24,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.record_slices import UNREADABLE, Known
 
 RECORDS_MAX = 1_000  # offsets of a window, and new records that one call of the script looks at
+GAP_MAX = 1 << 14  # offsets without a record that one window passes
 READ_BYTES = 4 << 20
 KEPT_MAX = 1_000  # windows
 
@@ -64,6 +65,8 @@ class KeyWindows:
             read = await partition.reader.read(first, committed=True, bytes_max=READ_BYTES, records_max=RECORDS_MAX)
         except OffsetOutOfRange:  # trimmed: the script skips it
             return KeyWindow(first, bytes(hashes))
+        if read.entries and read.entries[0].base_offset > last:  # such as the gap after a loss (decision 0028)
+            return KeyWindow(first, bytes(HASH_BYTES * min(read.entries[0].base_offset - first, GAP_MAX)))
         end = first
         for entry, payload in zip(read.entries, read.payloads, strict=True):
             if entry.base_offset > last:

@@ -155,6 +155,9 @@ class Leasing:
                 await self._release(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
             share = records_max
+        if self._sessions.is_key_shared(partitions[0].topic_id, name):
+            # A later round may get earlier records of a key, which another attempt has handed back.
+            messages.sort(key=lambda each: each.id)
         if not messages:
             attempt.budget.end()
         skipped += attempt.skipped

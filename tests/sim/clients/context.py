@@ -11,9 +11,9 @@ from typing import NamedTuple
 from tests.sim.recorder import Recorder
 
 PARTITIONS = 3
-PLAIN, TXN, INPUT, LATER, DENSE = "plain", "txn", "in", "later", "dense"
+PLAIN, TXN, INPUT, LATER, DENSE, KEYS = "plain", "txn", "in", "later", "dense", "keys"
 PIPELINES = {"execute": "out.execute", "step": "out.step", "chain": "out.chain", "rdk": "out.rdk"}  # → topic of outputs
-TOPICS = (PLAIN, TXN, INPUT, LATER, DENSE, *PIPELINES.values())
+TOPICS = (PLAIN, TXN, INPUT, LATER, DENSE, *PIPELINES.values(), KEYS)
 PAUSE_S = 0.15
 
 

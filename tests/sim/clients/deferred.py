@@ -1,10 +1,11 @@
-"""Transactions of the SDK over one partition: their records wait for the commit, which is one append."""
+"""Transactions of the SDK: their end, and those over one partition, whose records wait for the commit: one append."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from redis_ledger import AsyncClient, LedgerError
+from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.errors import AlreadyAborted, TransactionAbortOnly, TransactionTimedOut
 from tests.sim.clients.context import Context
 
@@ -35,3 +36,21 @@ async def transact(context: Context, client: AsyncClient, name: str, topic: str,
         positions = [[each.partition, each.offset, value] for each, (_, value) in found if each.offset >= 0]
         context.recorder.ok("send", send, positions=positions)
         context.recorder.ok("end", end, outcome="committed")
+
+
+async def end(context: Context, txn: AsyncTransaction, name: str, verdict: str) -> str:
+    """Returns the outcome; empty if it is unknown."""
+    if verdict == "abandon":
+        return ""
+    op = context.recorder.invoke("end", txn=name, verdict=verdict)
+    try:
+        await (txn.commit() if verdict == "commit" else txn.abort())
+    except ABORTED as error:
+        context.recorder.fail("end", op, error, outcome="aborted")
+        return "aborted"
+    except LedgerError as error:
+        context.recorder.info("end", op, error)
+        return ""
+    outcome = "committed" if verdict == "commit" else "aborted"
+    context.recorder.ok("end", op, outcome=outcome)
+    return outcome

@@ -1,4 +1,4 @@
-"""Clients that use the SDK: a producer, transactions, scheduled records, subscriptions, and two pipelines."""
+"""Clients that use the SDK: producers, transactions, scheduled records, and two pipelines."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Literal
+from typing import Any
 
 from redis_ledger import AsyncClient, LedgerError, Message, Record
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.models import Executed
-from redis_ledger.errors import (
-    AlreadyDelivered,
-    ConsumerBusy,
-)
+from redis_ledger.errors import AlreadyDelivered
 from tests.sim.clients import deferred
-from tests.sim.clients.context import DENSE, INPUT, LATER, PIPELINES, PLAIN, TXN, Context, Values
-from tests.sim.clients.deferred import ABORTED, TXN_TIMEOUT_MS
+from tests.sim.clients.connection import connect
+from tests.sim.clients.context import DENSE, INPUT, KEYS, LATER, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.deferred import TXN_TIMEOUT_MS
+from tests.sim.clients.subscriptions import ACK_TIMEOUT_MS, receive
 
-ACK_TIMEOUT_MS = 4_000
+NAMES = (*(f"k{number}" for number in range(8)), None)  # of records with keys
 LANES = 6  # transactions that one dense client has under way
-
-
-def connect(context: Context) -> AsyncClient:
-    return AsyncClient(context.urls, timeout_ms=10_000, attempt_ms=2_500)
 
 
 async def produce(context: Context) -> None:
@@ -48,6 +43,38 @@ async def produce(context: Context) -> None:
                 context.recorder.ok("send", op, positions=_positions(positions, some))
 
 
+async def keys(context: Context) -> None:
+    """Produces records with few keys and some without, every third time in a transaction."""
+    values = Values(context.name, context.chance)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connect(context))
+        producer = client.producer(context.topic(KEYS), linger_ms=2)
+        stack.push_async_callback(_close, producer)
+        async for number in context.rounds():
+            some = values.some(8)
+            topic, names = context.topic(KEYS), [context.chance.choice(NAMES) for _ in some]
+            if number % 3 == 2:
+                name = f"{context.name}#{number}"
+                txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
+                is_sent = await _send(context, txn, name, topic, some, keys=names)
+                await deferred.end(
+                    context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort"
+                )
+                continue
+            call = {"topic": topic, "records": some, "keys": names, "writer": values.writer, "mode": "idempotent"}
+            op = context.recorder.invoke("send", **call)
+            try:
+                sent = [
+                    await producer.send(value, key=key, partition=int(partition))
+                    for (partition, value), key in zip(some, names, strict=True)
+                ]
+                positions = [await each.result() for each in sent]
+            except LedgerError as error:
+                context.recorder.info("send", op, error)
+            else:
+                context.recorder.ok("send", op, positions=_positions(positions, some))
+
+
 async def transact(context: Context) -> None:
     """Commits, aborts, and abandons transactions of one to three sends; every third waits for its commit."""
     values = Values(context.name, context.chance)
@@ -62,7 +89,7 @@ async def transact(context: Context) -> None:
             all_sent = True
             for _ in range(context.chance.randint(1, 3)):
                 all_sent = all_sent and await _send(context, txn, name, context.topic(TXN), values.some(4))
-            await _end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
+            await deferred.end(context, txn, name, verdict if all_sent or verdict == "abandon" else "abort")
 
 
 async def schedule(context: Context) -> None:
@@ -76,7 +103,7 @@ async def schedule(context: Context) -> None:
                 name = f"{context.name}#{number}"
                 txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
                 is_sent = await _send(context, txn, name, context.topic(LATER), [one], due_ms=due_ms)
-                await _end(context, txn, name, "commit" if is_sent else "abort")
+                await deferred.end(context, txn, name, "commit" if is_sent else "abort")
                 continue
             call = {
                 "topic": context.topic(LATER),
@@ -111,88 +138,6 @@ async def _cancel(context: Context, client: AsyncClient, id: str, value: str) ->
         context.recorder.ok("cancel", op, outcome="cancelled")
 
 
-# -- subscriptions -----------------------------------------------------------------------------------------------------
-
-
-async def shared(context: Context) -> None:
-    """Acknowledges most messages, returns some, forgets some."""
-    await _consume(context, context.topic(TXN), "shared", "shared", prefetch=0)
-
-
-async def watch(context: Context) -> None:
-    await _consume(context, context.topic(LATER), "watch", "shared", prefetch=0)
-
-
-async def exclusive(context: Context) -> None:
-    await _consume(context, context.topic(PLAIN), "exclusive", "exclusive", prefetch=context.chance.choice((0, 0, 50)))
-
-
-async def _consume(
-    context: Context, topic: str, subscription: str, sharing: Literal["shared", "exclusive"], prefetch: int
-) -> None:
-    async with connect(context) as client:
-        consumer = client.consumer(
-            topic, subscription, name=context.name, kind=sharing, prefetch=prefetch, ack_timeout_ms=ACK_TIMEOUT_MS
-        )
-        async for _ in context.rounds(0.05):
-            messages = await _receive(context, consumer, sharing, prefetch)
-            if not messages:
-                continue
-            choice = context.chance.random()
-            if choice < 0.05:
-                continue  # the lease expires
-            if choice < 0.1:
-                await _nack(consumer, messages)
-            elif sharing == "exclusive" and choice < 0.7:
-                for last in {each.partition: each for each in messages}.values():
-                    await _ack(context, consumer, _up_to(last, messages), is_cumulative=True)
-            else:
-                await _ack(context, consumer, messages)
-
-
-async def _receive(context: Context, consumer: AsyncConsumer, sharing: str, prefetch: int) -> list[Message]:
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name}
-    op = context.recorder.invoke("receive", sharing=sharing, prefetched=prefetch > 0, **call)
-    try:
-        messages = await consumer.receive(context.chance.randint(1, 30), wait_ms=500)
-    except ConsumerBusy:
-        context.recorder.ok("receive", op, records=[])
-        await context.pause(1.0)
-        return []
-    except LedgerError as error:
-        context.recorder.info("receive", op, error)
-        return []
-    context.recorder.ok("receive", op, records=[[m.partition, m.offset, m.text()] for m in messages])
-    return messages
-
-
-def _up_to(last: Message, messages: Sequence[Message]) -> list[Message]:
-    """What a cumulative acknowledgement of `last` covers.  A message that was returned may come after newer ones."""
-    covered = [each for each in messages if each.partition == last.partition and each.offset <= last.offset]
-    return sorted(covered, key=lambda each: each.offset)
-
-
-async def _ack(
-    context: Context, consumer: AsyncConsumer, messages: Sequence[Message], *, is_cumulative: bool = False
-) -> None:
-    ids = [[m.partition, m.offset] for m in messages]
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name, "ids": ids}
-    op = context.recorder.invoke("ack", cumulative=is_cumulative, **call)
-    try:
-        await (consumer.ack_cumulative(messages[-1]) if is_cumulative else consumer.ack(messages))
-    except LedgerError as error:
-        context.recorder.info("ack", op, error)
-    else:
-        context.recorder.ok("ack", op)
-
-
-async def _nack(consumer: AsyncConsumer, messages: Sequence[Message]) -> None:
-    try:
-        await consumer.nack(messages, delay_ms=200)
-    except LedgerError:
-        return  # the leases expire
-
-
 # -- pipelines ---------------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +158,7 @@ async def _pipeline(context: Context, pipeline: str) -> None:
             context.topic(INPUT), pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS
         )
         async for number in context.rounds(0.05):
-            messages = await _receive(context, consumer, "shared", 0)
+            messages = await receive(context, consumer, "shared", 0)
             if not messages:
                 continue
             name = f"{context.name}#{number}"
@@ -282,12 +227,12 @@ async def _step(
     except LedgerError as error:
         context.recorder.info("send", send, error)
         context.recorder.info("ack", ack, error)
-        await _end(context, txn, name, "abort")
+        await deferred.end(context, txn, name, "abort")
         return False
     context.recorder.ok("send", send)
     context.recorder.ok("ack", ack)
     verdict = context.chance.choices(("commit", "abort", "abandon"), (10, 1, 1))[0]
-    return await _end(context, txn, name, verdict) == "committed"
+    return await deferred.end(context, txn, name, verdict) == "committed"
 
 
 async def _redeliver(consumer: AsyncConsumer) -> None:
@@ -319,7 +264,7 @@ async def _dense(context: Context, client: AsyncClient, lane: int) -> None:
         if kind < 0.1:
             txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
             is_sent = await _send(context, txn, name, context.topic(DENSE), some, writer=name)
-            await _end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
+            await deferred.end(context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort")
             continue
         if kind < 0.3:
             await deferred.transact(context, client, name, context.topic(DENSE), some)
@@ -344,31 +289,17 @@ async def _send(context: Context, txn: AsyncTransaction, name: str, topic: str, 
     call = {"topic": topic, "records": some, "writer": context.name, "mode": "idempotent", "txn": name, **facts}
     op = context.recorder.invoke("send", **call)
     try:
-        sent = [await txn.send(topic, value, partition=p, deliver_at=facts.get("due_ms")) for p, value in some]
+        keys, due_ms = facts.get("keys") or [None] * len(some), facts.get("due_ms")
+        sent = [
+            await txn.send(topic, value, key=key, partition=p, deliver_at=due_ms)
+            for (p, value), key in zip(some, keys, strict=True)
+        ]
         positions = [await each.result() for each in sent]
     except LedgerError as error:
         context.recorder.info("send", op, error)
         return False
     context.recorder.ok("send", op, positions=_positions(positions, some))
     return True
-
-
-async def _end(context: Context, txn: AsyncTransaction, name: str, verdict: str) -> str:
-    """Returns the outcome; empty if it is unknown."""
-    if verdict == "abandon":
-        return ""
-    op = context.recorder.invoke("end", txn=name, verdict=verdict)
-    try:
-        await (txn.commit() if verdict == "commit" else txn.abort())
-    except ABORTED as error:
-        context.recorder.fail("end", op, error, outcome="aborted")
-        return "aborted"
-    except LedgerError as error:
-        context.recorder.info("end", op, error)
-        return ""
-    outcome = "committed" if verdict == "commit" else "aborted"
-    context.recorder.ok("end", op, outcome=outcome)
-    return outcome
 
 
 def _positions(positions: Sequence[Any], some: Sequence[Any]) -> list[list[Any]]:

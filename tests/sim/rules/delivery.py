@@ -79,10 +79,10 @@ def never_delivered(history: History) -> Found:
 
 @rule
 def exclusive_out_of_order(history: History) -> Found:
-    """An exclusive subscription delivers a record first after every record before it."""
+    """An exclusive or failover subscription delivers a record first after every record before it."""
     streams: dict[tuple[str, str], list[Operation]] = defaultdict(list)
     for receive in history.of("receive"):
-        if receive.is_ok and receive.get("sharing") == "exclusive":
+        if receive.is_ok and receive.get("sharing") in ("exclusive", "failover"):
             streams[receive.get("topic"), receive.get("subscription")].append(receive)
     for (topic, subscription), receives in streams.items():
         delivered: dict[int, int] = {}  # partition → records of the log that were delivered
