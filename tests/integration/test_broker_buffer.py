@@ -12,8 +12,9 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.records.build import encode
+from redis_ledger.telemetry.metrics import topics
 from redis_ledger.txn.coordinator import Participant
-from tests.support.broker import begun, heads, one, outstanding, raw, records, two, values_of
+from tests.support.broker import begun, heads, one, outstanding, raw, receive_values, records, two, values_of
 from tests.support.busy_machine import busy_machine
 
 
@@ -28,13 +29,19 @@ async def test_transactional_records_go_into_the_log_in_publish_order_and_unseen
     assert where[0].base_offset == 2, "the offset that was returned is final"
 
 
-async def test_end_writes_one_undelivered_marker(broker):
-    """TB-02: three sends and a commit are four offsets, three of them delivered."""
-    txn = await begun(broker, "a", "b", "c")
-    await broker.transactions.commit(txn)
-    assert await raw(broker) == ["a", "b", "c", "[marker]"]
-    assert await values_of(broker, "t") == ["a", "b", "c"]
-    assert await heads(broker) == (0, 4, 4, 0)
+async def test_end_writes_one_undelivered_marker(redis_url, prefix):
+    """TB-02: three sends and a commit are four offsets; three are delivered, and three are counted as delivered."""
+    topic = f"t-{prefix}"  # a process counts the traffic of a name
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create(topic)
+        await broker.subscriptions.create(topic, "s")
+        txn = await begun(broker, "a", "b", "c", topic=topic)
+        await broker.transactions.commit(txn)
+        assert await raw(broker, topic) == ["a", "b", "c", "[marker]"]
+        assert await values_of(broker, topic) == ["a", "b", "c"]
+        assert await heads(broker, topic) == (0, 4, 4, 0)
+        assert list((await receive_values(broker, topic, "s", max_records=10)).values()) == ["a", "b", "c"]
+        assert (topics.of(topic).records_in, topics.of(topic).records_out) == (3, 3)
 
 
 async def test_a_transaction_costs_one_element_however_much_it_writes(broker):
