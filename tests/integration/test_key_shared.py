@@ -11,7 +11,7 @@ import pytest
 from redis_ledger import AsyncClient
 from redis_ledger.broker.subscriptions import key_windows
 from redis_ledger.broker.subscriptions.leasing import Leasing
-from redis_ledger.broker.types import NewRecord
+from redis_ledger.broker.types import Message, NewRecord
 from redis_ledger.errors import LedgerError, OutcomeUnknown, SubscriptionExists, WrongSubscriptionKind
 from redis_ledger.ledger.leader_epochs import GAP
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
@@ -260,7 +260,7 @@ async def test_a_gap_in_the_log_that_is_longer_than_a_window_is_passed(redis_url
 
 async def test_an_answer_is_in_order_if_a_later_round_gets_earlier_records(redis_url, prefix, monkeypatch):
     """As when another attempt of the request hands them back in between."""
-    lease, back = Leasing._lease, []
+    lease, back = Leasing._lease, list[Message]()
 
     async def lease_some(*args, **more):
         messages, answer = await lease(*args, **more)

@@ -69,16 +69,6 @@ BUGS = {
         ),
         ["redelivered_after_ack"],
     ),
-    # A stand-by becomes the active consumer although the session of the active one has not ended.
-    "early_takeover": Bug(
-        partial(
-            _in_script,
-            "cursor/claim",
-            b"if owner ~= consumer and ends <= now then",
-            b"if owner ~= consumer and ends - session <= now then",
-        ),
-        ["two_active_consumers"],
-    ),
     # New records of a key are delivered although another consumer has earlier ones, or they were returned.
     "key_not_blocked": Bug(
         partial(
