@@ -60,6 +60,24 @@ async def ack(broker, *offsets, name="s", consumer="c1", partition=0, txn=None):
 # -- sealing -----------------------------------------------------------------------------------------------------------
 
 
+async def test_an_open_transaction_that_is_first_in_its_ledger_leaves_nothing_more_to_read(broker, clock):
+    """TB-28: there is more until the three records of the ledger before it are read, and then there is not."""
+    await broker.topics.create("t", settings={"ledger_age_ms_max": HOUR_MS})
+    await fill(broker, "a", "b", "c")
+    clock.advance(HOUR_MS)
+    await broker.maintenance.retain()
+    txn = (await broker.transactions.begin()).id
+    await broker.records.produce("t", records("open"), transaction=txn)
+    assert await ledgers(broker) == {1: 3, 2: 1}
+    more, at = [], 0
+    for _ in range(4):
+        fetched = await broker.records.fetch("t", 0, at, max_bytes=1)
+        more.append((len(fetched.batches), fetched.next_offset < fetched.stable_offset))
+        at = fetched.next_offset
+    assert more == [(1, True), (1, True), (1, False), (0, False)]
+    assert (at, fetched.end_offset) == (3, 4)
+
+
 async def test_the_ledger_of_an_idle_partition_is_sealed_when_it_is_old(broker, clock):
     await broker.topics.create("t", settings={"ledger_age_ms_max": HOUR_MS})
     await fill(broker, "a", "b")
