@@ -94,7 +94,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
 }
 ANY_ERRORS = (
     errors.InvalidRequest, errors.StoreUnavailable, errors.RedisUnfit, errors.TooFewReplicas, errors.StoreTimeout,
-    errors.NotReplicated, errors.Draining, errors.ClientMemoryFull, LedgerError,
+    errors.NotReplicated, errors.Draining, errors.ClientMemoryFull, errors.StoredDamaged, LedgerError,
 )  # fmt: skip
 BODY_ERRORS = (errors.InvalidJson, errors.RequestTooLarge, errors.StorageFull)
 KEY_ERRORS = (errors.RequestInProgress, errors.IdempotencyKeyReused)

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from redis_ledger.decoding import budget
 from redis_ledger.errors import LedgerError
 from tests.support.broker import one, outstanding, records, two, values_of, vanish
 from tests.support.redis_servers import redis_server
@@ -41,8 +42,10 @@ async def history(broker, length):
     return txn
 
 
-async def test_the_first_sends_of_a_transaction_wait_for_nothing_and_keep_their_order(redis_url, prefix):
+async def test_the_first_sends_of_a_transaction_wait_for_nothing_and_keep_their_order(redis_url, prefix, monkeypatch):
     """TB-14: 100 sends of one transaction at first contact, and 10 producers that race for a fresh partition."""
+    # On a busy machine a request may rest in between, and requests that are made at once have no order then.
+    monkeypatch.setattr(budget, "TURN_S", 60)
     async with one(redis_url, prefix, coordinators=1) as broker:
         for topic in ("t", "raced"):
             await broker.topics.create(topic)
@@ -212,7 +215,7 @@ async def test_a_partition_shows_its_ledgers_and_what_is_open_instead_of_snapsho
 
 
 async def test_two_hundred_readers_at_the_stable_offset_cost_nothing_and_wake_within_a_tenth_of_a_second(prefix):
-    """TB-33: 200 partitions, an open transaction and a waiting reader on each, idle for three seconds."""
+    """TB-33: 200 partitions, an open transaction and a waiting reader on each, idle for 30 seconds."""
     settings = {"sweep_interval_ms": 1_000, "transaction_buffer_snapshot_max_transaction_count": 0}
     with redis_server() as server:
         async with two(server.url, prefix, **settings) as (first, second):
@@ -231,14 +234,18 @@ async def test_two_hundred_readers_at_the_stable_offset_cost_nothing_and_wake_wi
 
             async def payload_reads():
                 info = (await second.store.command("INFO", "commandstats")).decode()
-                return [line.split(",")[0] for line in info.splitlines() if line.startswith("cmdstat_xrange:")]
+                calls = [line.split(",")[0] for line in info.splitlines() if line.startswith("cmdstat_xrange:")]
+                return sum(int(each.partition("calls=")[2]) for each in calls)
 
             reads, cpu, began = await payload_reads(), time.process_time(), time.monotonic()
             await asyncio.sleep(3)  # nothing happens
-            used = (time.process_time() - cpu) / (time.monotonic() - began)
             assert await payload_reads() == reads
+            await asyncio.sleep(27)
+            used = (time.process_time() - cpu) / (time.monotonic() - began)
+            # Now and then, maintenance looks at each of the 500 partitions.
+            assert await payload_reads() - reads < 3 * 500
             assert not any(task.done() for task in waiting)
-            assert used < 0.25, f"two brokers used {used:.0%} of a core while nothing happened"
+            assert used < 0.05, f"two brokers used {used:.0%} of a core while nothing happened"
             # And the end of one transaction wakes its reader
             late = []
             for n in (0, 99, 199):
