@@ -25,7 +25,7 @@ from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitPr
 from redis_ledger.ledger.append_request import Accepted, AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
-from tests.support.broker import eventually, one, values_of
+from tests.support.broker import behind_a_proxy, eventually, one, values_of
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.proxy import proxy
@@ -105,7 +105,8 @@ async def eventually_up(store: Store) -> None:
 
 
 async def test_a_kafka_producer_is_answered_with_codes_it_repeats_under_the_same_sequence(redis, prefix):
-    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, redis_retry_ms=300) as broker:
+    # The reply that is lost has to be the send's: nothing else asks Redis.
+    async with behind_a_proxy(redis, prefix, redis_retry_ms=300) as (broker, relay):
         await broker.topics.create("t")
         pid, epoch = await broker.producers.allocate()
         async with listening(broker) as address, KafkaClient(address) as client:

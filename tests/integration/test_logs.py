@@ -185,7 +185,7 @@ async def test_an_outage_is_logged_once_a_second_and_not_once_per_waiting_partit
     server.start()
     url = f"redis://127.0.0.1:{server.port}"
     try:
-        async with one(url, prefix, redis_retry_ms=100, redis_timeout_ms=200) as broker, client_of(broker) as rest:
+        async with one(url, prefix, redis_retry_ms=500, redis_timeout_ms=1_000) as broker, client_of(broker) as rest:
             await broker.topics.create("orders", partitions=30)
             body = {"records": [{"text": "a", "partition": n} for n in range(30)], "deliver_after": 3_600}
             assert (await rest.post("/v1/topics/orders/scheduled", json=body)).status_code == 201
