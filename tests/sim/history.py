@@ -179,6 +179,20 @@ class History:
         return self._notes.get(op, ())
 
     @cached_property
+    def faults(self) -> list[tuple[str, float, float]]:
+        """Kind, begin and end; NEVER if it did not end."""
+        ends: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for note in self.notes("fault"):
+            if note["phase"] == "end":
+                ends[note["fault"], note["target"]].append(note["at"])
+        found = []
+        for note in self.notes("fault"):
+            if note["phase"] == "begin":
+                over = (at for at in ends[note["fault"], note["target"]] if at >= note["at"])
+                found.append((note["fault"], note["at"], min(over, default=NEVER)))
+        return found
+
+    @cached_property
     def writes(self) -> dict[str, Write]:
         """Value → write, in the order in which clients sent them."""
         found: dict[str, Write] = {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from redis_ledger import AsyncClient, LedgerError, Message, Record
 from redis_ledger.client._async.consumer import AsyncConsumer
+from redis_ledger.client._async.producer import AsyncProducer
 from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.models import Executed
 from redis_ledger.errors import AlreadyDelivered
@@ -17,7 +18,7 @@ from tests.sim.clients import deferred
 from tests.sim.clients.connection import connect
 from tests.sim.clients.context import DENSE, INPUT, KEYS, LATER, PIPELINES, PLAIN, TXN, Context, Values
 from tests.sim.clients.deferred import TXN_TIMEOUT_MS
-from tests.sim.clients.subscriptions import ACK_TIMEOUT_MS, receive
+from tests.sim.clients.subscriptions import ACK_TIMEOUT_MS, ids, place, receive
 
 NAMES = (*(f"k{number}" for number in range(8)), None)  # of records with keys
 LANES = 6  # transactions that one dense client has under way
@@ -30,17 +31,7 @@ async def produce(context: Context) -> None:
         producer = client.producer(context.topic(PLAIN), linger_ms=2)
         stack.push_async_callback(_close, producer)
         async for _ in context.rounds():
-            some = values.some(8)
-            op = context.recorder.invoke(
-                "send", topic=context.topic(PLAIN), records=some, writer=values.writer, mode="idempotent"
-            )
-            try:
-                sent = [await producer.send(value, partition=partition) for partition, value in some]  # type: ignore[arg-type]
-                positions = [await each.result() for each in sent]
-            except LedgerError as error:
-                context.recorder.info("send", op, error)
-            else:
-                context.recorder.ok("send", op, positions=_positions(positions, some))
+            await _produce(context, producer, values.some(8), values.writer)
 
 
 async def keys(context: Context) -> None:
@@ -61,18 +52,23 @@ async def keys(context: Context) -> None:
                     context, txn, name, context.chance.choice(("commit", "abort")) if is_sent else "abort"
                 )
                 continue
-            call = {"topic": topic, "records": some, "keys": names, "writer": values.writer, "mode": "idempotent"}
-            op = context.recorder.invoke("send", **call)
-            try:
-                sent = [
-                    await producer.send(value, key=key, partition=int(partition))
-                    for (partition, value), key in zip(some, names, strict=True)
-                ]
-                positions = [await each.result() for each in sent]
-            except LedgerError as error:
-                context.recorder.info("send", op, error)
-            else:
-                context.recorder.ok("send", op, positions=_positions(positions, some))
+            await _produce(context, producer, some, values.writer, keys=names)
+
+
+async def _produce(
+    context: Context, producer: AsyncProducer, some: list[Any], writer: str, **facts: Any
+) -> None:  # fmt: skip
+    """facts: `keys`, or nothing."""
+    call = {"topic": producer.topic, "records": some, "writer": writer, "mode": "idempotent", **facts}
+    op = context.recorder.invoke("send", **call)
+    keys = facts.get("keys") or [None] * len(some)
+    try:
+        sent = [await producer.send(value, key=key, partition=p) for (p, value), key in zip(some, keys, strict=True)]
+        positions = [await each.result() for each in sent]
+    except LedgerError as error:
+        context.recorder.info("send", op, error)
+    else:
+        context.recorder.ok("send", op, positions=_positions(positions, some))
 
 
 async def transact(context: Context) -> None:
@@ -198,8 +194,7 @@ def _record_step(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Returns the ids of ack, send, and of the end if there is a verdict."""
     pipeline = consumer.subscription
-    call = {"topic": context.topic(INPUT), "subscription": pipeline, "consumer": consumer.name, "txn": name}
-    ack = context.recorder.invoke("ack", ids=[[m.partition, m.offset] for m in messages], **call)
+    ack = context.recorder.invoke("ack", **place(consumer), ids=ids(messages), txn=name)
     facts = {
         "topic": context.topic(PIPELINES[pipeline]),
         "writer": context.name,

@@ -39,25 +39,37 @@ async def _consume(
             topic, subscription, name=context.name, kind=sharing, prefetch=prefetch, ack_timeout_ms=ACK_TIMEOUT_MS
         )
         async for _ in context.rounds(0.05):
-            messages = await receive(context, consumer, sharing, prefetch)
-            if not messages:
-                continue
-            choice = context.chance.random()
-            if choice < 0.05:
-                continue  # the lease expires
-            if choice < 0.1:
-                await _nack(context, consumer, messages)
-            elif sharing == "exclusive" and choice < 0.7:
-                for last in {each.partition: each for each in messages}.values():
-                    await _ack(context, consumer, _up_to(last, messages), is_cumulative=True)
-            else:
-                await _ack(context, consumer, messages)
+            if messages := await receive(context, consumer, sharing, prefetch):
+                await _act(context, consumer, messages, has_one_owner=sharing == "exclusive")
+
+
+async def _act(
+    context: Context, consumer: AsyncConsumer, messages: Sequence[Message], *, has_one_owner: bool
+) -> None:  # fmt: skip
+    choice = context.chance.random()
+    if choice < 0.05:
+        return  # the lease expires
+    if choice < 0.1:
+        await _nack(context, consumer, messages)
+    elif has_one_owner and choice < 0.7:
+        for last in {each.partition: each for each in messages}.values():
+            await _ack(context, consumer, _up_to(last, messages), is_cumulative=True)
+    else:
+        await _ack(context, consumer, messages)
+
+
+def place(consumer: AsyncConsumer) -> dict[str, str]:
+    """The facts of an operation that name its consumer."""
+    return {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name}
+
+
+def ids(messages: Sequence[Message]) -> list[list[int]]:
+    return [[m.partition, m.offset] for m in messages]
 
 
 async def receive(context: Context, consumer: AsyncConsumer, sharing: str, prefetch: int) -> list[Message]:
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name}
     facts = {"sharing": sharing, "prefetched": prefetch > 0, "ack_timeout_ms": ACK_TIMEOUT_MS}
-    op = context.recorder.invoke("receive", **facts, **call)
+    op = context.recorder.invoke("receive", **facts, **place(consumer))
     try:
         messages = await consumer.receive(context.chance.randint(1, 30), wait_ms=500)
     except ConsumerBusy:
@@ -80,9 +92,7 @@ def _up_to(last: Message, messages: Sequence[Message]) -> list[Message]:
 async def _ack(
     context: Context, consumer: AsyncConsumer, messages: Sequence[Message], *, is_cumulative: bool = False
 ) -> None:
-    ids = [[m.partition, m.offset] for m in messages]
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name, "ids": ids}
-    op = context.recorder.invoke("ack", cumulative=is_cumulative, **call)
+    op = context.recorder.invoke("ack", cumulative=is_cumulative, **place(consumer), ids=ids(messages))
     try:
         await (consumer.ack_cumulative(messages[-1]) if is_cumulative else consumer.ack(messages))
     except LedgerError as error:
@@ -92,9 +102,7 @@ async def _ack(
 
 
 async def _nack(context: Context, consumer: AsyncConsumer, messages: Sequence[Message], delay_ms: int = 200) -> None:
-    ids = [[m.partition, m.offset] for m in messages]
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name, "ids": ids}
-    op = context.recorder.invoke("nack", delay_ms=delay_ms, **call)
+    op = context.recorder.invoke("nack", delay_ms=delay_ms, **place(consumer), ids=ids(messages))
     try:
         await consumer.nack(messages, delay_ms=delay_ms)
     except LedgerError as error:
@@ -123,11 +131,13 @@ async def _in_lives(context: Context, topic: str, sharing: Literal["failover", "
         consumer = client.consumer(
             topic, sharing, name=f"{context.name}.{life}", kind=sharing, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS
         )
-        act = _act_active if sharing == "failover" else _act_by_key
         last = context.chance.randint(5, 60)
         async for number in context.rounds(0.05):
-            if messages := await receive(context, consumer, sharing, 0):
-                await act(context, client, consumer, messages)
+            messages = await receive(context, consumer, sharing, 0)
+            if messages and sharing == "failover":
+                await _act(context, consumer, messages, has_one_owner=True)
+            elif messages:
+                await _act_by_key(context, client, consumer, messages)
             if number >= last:
                 break
         if context.is_on and context.chance.random() < 0.5:
@@ -138,21 +148,6 @@ async def _in_lives(context: Context, topic: str, sharing: Literal["failover", "
             await context.pause(context.chance.choice((0.1, 2.0)))
         if not context.is_on:
             return
-
-
-async def _act_active(
-    context: Context, _: AsyncClient, consumer: AsyncConsumer, messages: Sequence[Message]
-) -> None:  # fmt: skip
-    choice = context.chance.random()
-    if choice < 0.05:
-        return  # the lease expires
-    if choice < 0.1:
-        await _nack(context, consumer, messages)
-    elif choice < 0.7:
-        for last in {each.partition: each for each in messages}.values():
-            await _ack(context, consumer, _up_to(last, messages), is_cumulative=True)
-    else:
-        await _ack(context, consumer, messages)
 
 
 async def _act_by_key(
@@ -178,10 +173,8 @@ async def _ack_in_transaction(
     context: Context, client: AsyncClient, consumer: AsyncConsumer, messages: Sequence[Message]
 ) -> None:  # fmt: skip
     name = f"{consumer.name}#{messages[0].id}x{context.chance.randrange(1 << 30)}"
-    ids = [[m.partition, m.offset] for m in messages]
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name, "ids": ids}
     txn = client.transaction(timeout_ms=TXN_TIMEOUT_MS)
-    op = context.recorder.invoke("ack", txn=name, **call)
+    op = context.recorder.invoke("ack", txn=name, **place(consumer), ids=ids(messages))
     try:
         await txn.begin()
         await txn.ack(consumer, messages)
@@ -204,8 +197,7 @@ async def _kill(context: Context, client: AsyncClient, consumer: AsyncConsumer) 
 
 async def _close(context: Context, client: AsyncClient, consumer: AsyncConsumer) -> None:
     """Closing raises nothing: it may have failed."""
-    call = {"topic": consumer.topic, "subscription": consumer.subscription, "consumer": consumer.name}
-    op = context.recorder.invoke("close", **call)
+    op = context.recorder.invoke("close", **place(consumer))
     with contextlib.suppress(LedgerError):
         await consumer.close()
         await client.close()

@@ -105,16 +105,7 @@ def _subscriptions(history: History, sharing: str = "") -> list[Subscription]:
 
 def _has_fault(history: History, first: float, last: float, kind: str = "") -> bool:
     """Whether a fault was there in that time."""
-    ends: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for note in history.notes("fault"):
-        if note["phase"] == "end":
-            ends[note["fault"], note["target"]].append(note["at"])
-    for note in history.notes("fault"):
-        if note["phase"] == "begin" and note["fault"].startswith(kind) and note["at"] <= last:
-            end = min((at for at in ends[note["fault"], note["target"]] if at >= note["at"]), default=NEVER)
-            if end >= first:
-                return True
-    return False
+    return any(each.startswith(kind) and begin <= last and end >= first for each, begin, end in history.faults)
 
 
 @rule
