@@ -7,8 +7,9 @@ subscription, later offsets of the same key are returned with them.
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms, or with a back-off: include/backoff
             5 unseen   1: no consumer received them, so the delivery does not count
-            6 most leases to touch  7 from   without ranges: the first offset
-            8.. first, last of each range, ascending and disjoint; none: all
+            6 request  name.attempt: only what it leased, "": all
+            7 most leases to touch  8 from   without ranges: the first offset
+            9.. first, last of each range, ascending and disjoint; none: all
 RETURNS     {OK, returned, [reached]} reached: the last offset returned, if more calls are needed
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched
@@ -24,20 +25,20 @@ if not c then return refused end
 local consumer, now, wait = ARGV[2], tonumber(ARGV[3]), wait_of(ARGV[4])
 
 local no_consumer = ARGV[5] == "1" and cursors.UNSEEN or ""
-local touched, returned, most, reached = {}, 0, tonumber(ARGV[6]), nil
-if #ARGV > 7 then
+local request, touched, returned, most, reached = ARGV[6], {}, 0, tonumber(ARGV[7]), nil
+if #ARGV > 8 then
   local _
-  touched, _, reached = cursors.touched(c, (cursors.given(8)), most)
+  touched, _, reached = cursors.touched(c, (cursors.given(9)), most)
 elseif cursors.has_keys(c.kind) then
   touched = cursors.leases_where(c, most, function(grant) return grant.consumer == consumer and consumer ~= "" end)
   if #touched == most then reached = -1 end -- by slot: the next call begins anew
 else
-  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[7], "+inf", "LIMIT", 0, most))
+  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[8], "+inf", "LIMIT", 0, most))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
   if #touched == most then reached = touched[most].last end
 end
 for _, lease in ipairs(touched) do
-  if lease.consumer == consumer and consumer ~= "" then
+  if lease.consumer == consumer and consumer ~= "" and (request == "" or lease.request == request) then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
       cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
@@ -46,6 +47,6 @@ for _, lease in ipairs(touched) do
     if cursors.has_keys(c.kind) then cursors.return_followers(c, lease.first, now + wait_ms(wait, lease.count)) end
   end
 end
-if cursors.has_keys(c.kind) and #ARGV == 7 then returned = returned + cursors.apply_followers(c) end
+if cursors.has_keys(c.kind) and #ARGV == 8 then returned = returned + cursors.apply_followers(c) end
 cursors.save(c)
 return { OK, returned, reached }

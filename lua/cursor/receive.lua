@@ -17,13 +17,14 @@ KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 du
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
             6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms
             8 epoch (ordered): of this consumer's ownership, from cursor/claim; "" without one
-            9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered), or
-            that the repeated request leased
+            9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered)
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
-            11 request  name of the request, no spaces, or ""
-            12 again    1: the response to this request was lost; its leases are delivered again with the same count
+            11 request  name.attempt, or "": include/lost_response
+            12 again    1: a response to this request was lost; its leases are delivered again with the same count, all of
+            them if the subscription is shared, and become leases of this attempt
             13 consumer_max  14 subscription_max   unacknowledged offsets that they may have; 0: any number
-RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: another call returns more now, 2 or 3: the
+RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} none if a later attempt of the request has called; more
+            1: another call returns more now, 2 or 3: the
             limit of the consumer or the subscription allows no more; next_due: when the next lease expires, in ms, or
             -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base, records, bytes,
             producer, flags, append time, the last eight from the log entry
@@ -44,7 +45,7 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 local DUE_MAX, LOOK_MAX = 192, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[2])
 if not c then return refused end
 if cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
@@ -52,6 +53,7 @@ local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]),
 local wait, ordered, epoch = wait_of(ARGV[6]), cursors.is_ordered(c.kind), tonumber(ARGV[8])
 local after, is_unseen, request = tonumber(ARGV[9]) or -1, ARGV[10] == "1", ARGV[11]
 if ordered and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
+if is_superseded(c, request) then return { OK, c.mark, c.read, stable, 0, -1 } end
 local clear_to, walk = checkpoints.read(state[4])
 if walk then
   checkpoints.step(KEYS[1], aborted, walk)
@@ -77,12 +79,12 @@ local function add(lease, from, keeps_count)
   end
 end
 
-if ARGV[12] == "1" then
-  for _, lease in ipairs(leases_of_request(c, consumer, request, now, wait)) do
+local own = ARGV[12] == "1" and leases_of_request(c, consumer, request, now, wait) or {} -- of lost responses
+if ordered then
+  for _, lease in ipairs(own) do
     if lease.first > after then add(lease, lease.first, true) end
   end
-end
-if ordered then
+  own = {}
   local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
   truncated = #names == DUE_MAX
   local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", 0, 1)[1]
@@ -110,15 +112,22 @@ if #names == DUE_MAX then
   end
 end
 if #found == 0 then found = cursors.leases_at(c, names) end
-for _, lease in ipairs(found) do add(lease, lease.first, false) end
+local is_own = {}
+for _, lease in ipairs(own) do is_own[lease.first] = true end
+for _, lease in ipairs(found) do
+  if not is_own[lease.first] then add(lease, lease.first, false) end
+end
 
+local function by_offset(a, b) return a[1].first < b[1].first end
 local due = {}
 for _, each in pairs(again) do due[#due + 1] = each end
-table.sort(due, function(a, b) return a[1].first < b[1].first end)
+table.sort(due, by_offset)
+for i, lease in ipairs(own) do own[i] = { lease, lease.first, true } end
+table.sort(own, by_offset)
 
 -- Limits of unacknowledged offsets.  A redelivery to the consumer that has the lease needs none, one from another consumer
 -- does not change the number of the subscription.
-local limit, permits = nil, cursors.permits(c, consumer, tonumber(ARGV[13]) or 0, tonumber(ARGV[14]) or 0)
+local limit, permits = nil, cursors.permits(c, tonumber(ARGV[13]) or 0, tonumber(ARGV[14]) or 0)
 
 -- Returns how many offsets may be delivered of a lease (nil: new ones), and which limit that is.
 local function allowed(lease)
@@ -180,30 +189,43 @@ local function take(count, lease)
   end
 end
 
-local look = LOOK_MAX -- entries that this call may still read
-if truncated then more = 1 end
-for _, each in ipairs(due) do
-  if left <= 0 or room <= 0 or look <= 0 then
-    more, left = 1, 0 -- in order: no new records before all of those
-    break
-  end
-  local lease, from = each[1], each[2]
-  local count = each[3] and lease.count or lease.count + 1
-  local most, which = allowed(lease)
-  if most <= 0 then
-    limit = which
-    if ordered then break end -- otherwise, others may be this consumer's own
-  else
-    local visit = take(count, lease)
-    local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, visit, clear_to)
-    if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
-    look = look - math.max(seen, 1)
-    if reached <= lease.last and not limit then more, look = 1, 0 end
-    cursors.drop(c, lease)
-    cursors.keep(c, lease, lease.first, from - 1)
-    cursors.keep(c, lease, reached, lease.last)
+local look -- entries that this call may still read
+
+local function redeliver(list)
+  for _, each in ipairs(list) do
+    if left <= 0 or room <= 0 or look <= 0 then
+      more, left = 1, 0 -- in order: no new records before all of those
+      break
+    end
+    local lease, from = each[1], each[2]
+    local count = each[3] and lease.count or lease.count + 1
+    local most, which = allowed(lease)
+    if most <= 0 then
+      limit = which
+      if ordered then break end -- otherwise, others may be this consumer's own
+    else
+      local visit = take(count, lease)
+      local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, visit, clear_to)
+      if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
+      look = look - math.max(seen, 1)
+      if reached <= lease.last and not limit then more, look = 1, 0 end
+      cursors.drop(c, lease)
+      cursors.keep(c, lease, lease.first, from - 1)
+      cursors.keep(c, lease, reached, lease.last)
+    end
   end
 end
+
+if own[1] then -- at most what the earlier attempts could lease, so without a limit
+  local most, most_bytes = left, room
+  left, room, look = math.huge, math.huge, math.huge
+  redeliver(own)
+  for _, grant in ipairs(grants) do most = most - (grant[2] - grant[1] + 1) end
+  left, room = most, most_bytes
+end
+look = LOOK_MAX
+if truncated then more = 1 end
+redeliver(due)
 if limit and ordered then left = 0 end
 if ordered and truncated then left = 0 end -- in order: no new records before all of those
 local redelivered = c.redelivered
@@ -217,12 +239,12 @@ if c.read < stable then
   if reached < stable then more = 1 end
   c.read = reached
 end
-changed = changed or #grants > 0 or #passed > 0
+changed = changed or #grants > 0 or #passed > 0 or ARGV[12] == "1"
 if limit then more = limit end
-if ordered or #grants > 0 then
+if ordered or #grants > 0 or ARGV[12] == "1" then
   c.receiver = {
     name = consumer, now = now, ends = now + tonumber(ARGV[7]), delivered = c.delivered - delivered_before,
-    redelivered = c.redelivered - redelivered,
+    redelivered = c.redelivered - redelivered, request = ARGV[12] == "1" and request or nil,
   }
 end
 

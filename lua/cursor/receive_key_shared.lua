@@ -14,12 +14,13 @@ behind them of the same key.
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
             6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms
-            8 request  name of the request, no spaces, or ""
-            9 again    1: the response to this request was lost; its leases are delivered again with the same count
+            8 request  name.attempt, or "": include/lost_response
+            9 again    1: a response to this request was lost; all its leases are delivered again with the same count, and
+            become leases of this attempt
             10 consumer_max  11 subscription_max   unacknowledged offsets that they may have; 0: any number
             12 waiting_max   offsets that may wait  13 from  the first offset of the window  14 four bytes for each offset
-RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} as cursor/receive; more 1: another call returns more
-            now, 2, 3 or 4: the limit of the consumer, of the subscription, or of waiting offsets allows no more, 5: the
+RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} as cursor/receive, and none if a later attempt of the
+            request has called; more 1: another call returns more now, 2, 3 or 4: the limit of the consumer, of the subscription, or of waiting offsets allows no more, 5: the
             window does not reach as far as new records; a delivery is 10 values: the places of its records in the batch,
             four bytes each, count, and eight as in cursor/receive
             | {TOO_MANY} consumers | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind}
@@ -38,13 +39,14 @@ SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/
 local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, CONSUMERS_MAX = 2000, 400, 20000, 1000, 240
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[2])
 if not c then return refused end
 if not cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local wait, session, request = wait_of(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
 local waiting_max, from, hashes = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
+if is_superseded(c, request) then return { OK, c.mark, c.read, stable, 0, -1 } end
 local clear_to, walk = checkpoints.read(state[4])
 if walk then
   checkpoints.step(KEYS[1], aborted, walk)
@@ -58,7 +60,7 @@ local reply, more = { OK, 0, 0, 0, 0, 0 }, 0
 local delivered_before, redelivered_before = c.delivered, c.redelivered
 
 -- Limits: those of the consumer and of the subscription, as in cursor/receive.
-local of = cursors.permits(c, consumer, tonumber(ARGV[10]), tonumber(ARGV[11]))
+local of = cursors.permits(c, tonumber(ARGV[10]), tonumber(ARGV[11]))
 local permits, which = math.min(of[1], of[2]), of[2] < of[1] and 3 or 2
 
 -- Returns whether there is room for one more; if not, `more` says why.
@@ -101,13 +103,19 @@ local function entry_of(offset)
   return offset >= page.base and page.fields or nil
 end
 
--- 1. Leases of this request, whose response was lost: the keys stay as they are.
+local function own_grant(q, count) return queues.grant(q, consumer, count, now + wait_ms(wait, count), request) end
+
+-- 1. Leases of this request, whose response was lost.
 if ARGV[9] == "1" then
   local found = leases_of_request(c, consumer, request, now, wait)
   table.sort(found, function(a, b) return a.first < b.first end)
   for _, lease in ipairs(found) do
-    local fields = left > 0 and entry_of(lease.first)
-    if fields then deliver(lease.first, lease.count, fields) end
+    local fields = entry_of(lease.first)
+    if fields then
+      deliver(lease.first, lease.count, fields)
+      queues.leave(c, lease.q, lease.at)
+      queues.move(c, lease.q, lease.at, own_grant(lease.q, lease.count))
+    end
   end
 end
 
@@ -142,8 +150,6 @@ local function look(slot)
   end)
   q.is_closed = looked >= WAITING_LOOK_MAX
 end
-
-local function own_grant(q, count) return queues.grant(q, consumer, count, now + wait_ms(wait, count), request) end
 
 if has_room() then
   cursors.load_queues(c, own)
@@ -245,7 +251,7 @@ finish_delivery()
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 c.receiver = {
   name = consumer, now = now, ends = now + session, delivered = c.delivered - delivered_before,
-  redelivered = c.redelivered - redelivered_before,
+  redelivered = c.redelivered - redelivered_before, request = ARGV[9] == "1" and request or nil,
 }
 cursors.save(c)
 if membership[1] then redis.call("HSET", c.cursor, unpack(membership)) end

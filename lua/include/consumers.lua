@@ -1,19 +1,21 @@
 -- Consumers of a subscription: a field "@name" of the cursor hash for each of them, name percent-encoded.
---     "since until unacked delivered redelivered"   ms at which it joined, ms at which its session ends, and counters
+--     "since until unacked delivered redelivered request"   ms at which it joined, ms at which its session ends, counters,
+--                  and the last receive that was sent more than once: include/lost_response
 -- On partition 0, `since` and `until` are those of its membership; elsewhere, of its last call there.  A field outlives its
 -- session while messages are not acknowledged.
 local consumers = { MOST = 100, KEPT = 64, KEPT_MAX = 1000 } -- members of a failover subscription; fields of a cursor
 
 function consumers.parse(name, text)
-  local since, ends, unacked, delivered, redelivered = string.match(text, "^(%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)")
+  local since, ends, unacked, delivered, redelivered, request = string.match(text, "^(%d+) (%d+) ?(%d*) ?(%d*) ?(%d*) ?(%S*)")
   return {
     name = name, since = tonumber(since or 0), ends = tonumber(ends or 0), unacked = tonumber(unacked) or 0,
-    delivered = tonumber(delivered) or 0, redelivered = tonumber(redelivered) or 0,
+    delivered = tonumber(delivered) or 0, redelivered = tonumber(redelivered) or 0, request = request or "",
   }
 end
 
 function consumers.text(m)
-  return string.format("%d %d %d %d %d", m.since, m.ends, m.unacked, m.delivered, m.redelivered)
+  local text = string.format("%d %d %d %d %d", m.since, m.ends, m.unacked, m.delivered, m.redelivered)
+  return m.request ~= "" and text .. " " .. m.request or text
 end
 
 -- Returns all of them in the order in which they joined; of those that joined at once, by name.

@@ -36,9 +36,10 @@ function cursors.call_chunked(command, key, list)
 end
 
 -- Reads a cursor of any kind; nil if it is absent.  A cursor of kind kafka has only its keys: include/group_offset.
-function cursors.read(cursor, acks, leases, spans, due, pending)
+-- caller: the consumer that receives: cursors.member
+function cursors.read(cursor, acks, leases, spans, due, pending, caller)
   local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer_until", "epoch", "taken", "returned", "tracked")
+    "consumer_until", "epoch", "taken", "returned", "tracked", "@" .. (caller or ""))
   if not v[1] then return nil end
   local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
   local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
@@ -51,6 +52,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending)
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
     is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, queues = {}, places = {},
+    caller = caller, row = v[14] or "",
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
   return c

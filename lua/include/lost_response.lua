@@ -1,13 +1,26 @@
--- Leases whose consumer has not received the response: a repeated request delivers them again.  Needs include/backoff.
-local AGAIN_MAX = 600
+-- A receive whose response was lost is sent again, as the next attempt of the same request (docs/decisions/0052).  A request
+-- is "name.attempt", from attempt 0 on; its leases carry it.  Needs include/backoff.
+--     r.0   leases 3 and 7 ─▶ response lost
+--     r.1   takes over 3 and 7: they become leases of r.1, and r.0 leases nothing more, and returns nothing of it
+local AGAIN_MAX = 600 -- leases that are looked at; of a key_shared subscription, all
 
--- Returns the leases of a request whose response was lost; without a name, those of its consumer with its deadline.
+local function named(request) return string.match(request, "^(.*)%.(%d+)$") end
+
+-- Returns whether a later attempt of the request has called here.
+local function is_superseded(c, request)
+  local name, attempt = named(request)
+  local known, last = named(cursors.member(c).request)
+  return name ~= nil and name == known and tonumber(attempt) < tonumber(last)
+end
+
+-- Returns the leases of all attempts of a request; without a request, those of its consumer with its deadline.
 local function leases_of_request(c, consumer, request, now, wait)
+  local name = named(request)
   local function is_of_it(lease)
-    if request == "" then return lease.consumer == consumer and lease.deadline == now + wait_ms(wait, lease.count) end
-    return lease.consumer == consumer and lease.request == request
+    if not name then return lease.consumer == consumer and lease.deadline == now + wait_ms(wait, lease.count) end
+    return lease.consumer == consumer and named(lease.request) == name
   end
-  if cursors.has_keys(c.kind) then return cursors.leases_where(c, AGAIN_MAX, is_of_it) end
+  if cursors.has_keys(c.kind) then return cursors.leases_where(c, math.huge, is_of_it) end
   local found, names = {}, redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     if is_of_it(lease) then found[#found + 1] = lease end

@@ -59,7 +59,8 @@ end
 function queues.lease(q, i, p)
   local grant, offset = q.grants[queues.state_at(q, i)], queues.offset_at(q, i)
   return grant and {
-    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset }, q = q, at = i, place = p,
+    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset }, request = grant.request,
+    q = q, at = i, place = p,
   }
 end
 

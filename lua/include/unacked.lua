@@ -3,12 +3,14 @@
 
 function cursors.count(c, consumer, size) c.deltas[consumer] = (c.deltas[consumer] or 0) + size end
 
--- Returns how many more offsets the consumer, and the subscription, may have.  A limit of 0: any number.
-function cursors.permits(c, consumer, consumer_max, subscription_max)
+-- Returns the consumer that receives, as stored.
+function cursors.member(c) return consumers.parse(c.caller, c.row) end
+
+-- Returns how many more offsets the consumer that receives, and the subscription, may have.  A limit of 0: any number.
+function cursors.permits(c, consumer_max, subscription_max)
   local permits = { math.huge, math.huge }
   if consumer_max > 0 then
-    local member = consumers.parse(consumer, redis.call("HGET", c.cursor, "@" .. consumer) or "")
-    permits[1] = math.max(consumer_max - member.unacked - (c.deltas[consumer] or 0), 0)
+    permits[1] = math.max(consumer_max - cursors.member(c).unacked - (c.deltas[c.caller] or 0), 0)
   end
   if subscription_max > 0 then permits[2] = math.max(subscription_max - (c.leased - c.returned + c.held), 0) end
   return permits
@@ -58,6 +60,7 @@ function cursors.changed_consumers(c)
         member.ends = math.max(member.ends, c.receiver.ends)
         member.delivered = member.delivered + c.receiver.delivered
         member.redelivered = member.redelivered + c.receiver.redelivered
+        member.request = c.receiver.request or member.request
       end
       row[#row + 1], row[#row + 2] = names[i], consumers.text(member)
     end

@@ -67,11 +67,11 @@ async def receive(
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     head = (
         topic_id, token(request.consumer), now_ms, records_max, request.bytes_max,
-        request.wait, request.session_ms, request.name,
+        request.wait, request.session_ms, request.token,
     )  # fmt: skip
     tail = (*unacked_max, waiting_max, window.start, window.hashes)
     try:
-        reply = await store.call(_RECEIVE, places, (*head, int(request.is_repeat), *tail), retry=False)
+        reply = await store.call(_RECEIVE, places, (*head, int(request.takes_over), *tail), retry=False)
     except OutcomeUnknown:
         reply = await store.call(_RECEIVE, places, (*head, 1, *tail))
     check_received(reply, name)

@@ -124,7 +124,8 @@ class ReceiveRequest(NamedTuple):
     """The part of a receive that is the same on every partition.
 
     epoch      of an exclusive subscription: from registration.claim; else None
-    name       of the client's request, "" without one; is_repeat: a retry, because its response was lost
+    name       of the client's request, "" without one; attempt: how often it was sent before (docs/decisions/0052)
+    takes_over   leases of earlier attempts, whose response was lost, are delivered again
     backoff    what the subscription's redelivery rule adds to the ack timeout; "" without a rule
     """
 
@@ -134,8 +135,14 @@ class ReceiveRequest(NamedTuple):
     session_ms: int
     epoch: int | None = None
     name: str = ""
-    is_repeat: bool = False
+    attempt: int = 0
+    takes_over: bool = False
     backoff: str = ""
+
+    @property
+    def token(self) -> str:
+        """Names the attempt, as lua/include/lost_response reads it."""
+        return self.name and f"{self.name}.{self.attempt}"
 
     @property
     def wait(self) -> str:
@@ -170,10 +177,10 @@ async def receive(
     args = (
         topic_id, token(request.consumer), now_ms, records_max, request.bytes_max,
         request.wait, request.session_ms,
-        "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen), request.name,
+        "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen), request.token,
     )  # fmt: skip
     try:
-        reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat), *unacked_max), retry=False)
+        reply = await store.call(_RECEIVE, places, (*args, int(request.takes_over), *unacked_max), retry=False)
     except OutcomeUnknown:
         # Deliver the leases of the lost reply now; otherwise they would come late and out of order.
         reply = await store.call(_RECEIVE, places, (*args, 1, *unacked_max))
@@ -325,11 +332,13 @@ async def nack(
     delay_ms: int = 0,
     backoff: str = "",
     unseen: bool = False,
+    request: str = "",
 ) -> int:
     """Returns the number of records returned: those in these ranges (None: all) that this consumer has leased.
 
     backoff: of the subscription's redelivery rule; it adds to delay_ms.
     unseen: they never reached the consumer, so the delivery does not count.
+    request: the token of a receive; only what it has leased, and no other attempt has taken over.  "": all.
     """
     if ranges is not None and not ranges:
         return 0
@@ -337,7 +346,8 @@ async def nack(
     while True:
         some = rest[: paged_acks.RANGES_MAX]
         wait = f"{delay_ms} {backoff}".rstrip()
-        args: list[str | int] = [topic_id, token(consumer), now_ms, wait, int(unseen), paged_acks.LEASES_MAX, first]
+        args: list[str | int] = [topic_id, token(consumer), now_ms, wait, int(unseen), request]
+        args += [paged_acks.LEASES_MAX, first]
         args += flat(some)
         reply = checked(await store.call(_NACK, (keys.state, *keys.sub(name).all()), args), name)
         _, count, *reached = reply

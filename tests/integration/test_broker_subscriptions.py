@@ -57,7 +57,7 @@ async def test_a_repeated_receive_of_several_partitions_has_each_message_once(br
         await broker.records.produce("several", records(*values, partition=partition))
     receive = broker.subscriptions.receive
     first = await receive("several", "s", "c1", max_records=6, request="r")
-    again = await receive("several", "s", "c1", max_records=6, request="r", is_repeat=True)
+    again = await receive("several", "s", "c1", max_records=6, request="r", attempt=1)
     assert sorted(m.id for m in again) == sorted(m.id for m in first)
     assert len({m.id for m in again}) == 6
 

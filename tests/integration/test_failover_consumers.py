@@ -152,7 +152,7 @@ async def test_a_lost_answer_of_a_take_over_is_repeated_with_the_same_messages(p
     await pair[0].subscriptions.receive("t", "x", "a")
     await pair[0].subscriptions.close_consumer("t", "x", "a")
     first = await pair[1].subscriptions.receive("t", "x", "b", max_records=2, request="r1")
-    again = await pair[0].subscriptions.receive("t", "x", "b", max_records=2, request="r1", is_repeat=True)
+    again = await pair[0].subscriptions.receive("t", "x", "b", max_records=2, request="r1", attempt=1)
     assert [(each.id, each.deliveries) for each in again] == [(each.id, each.deliveries) for each in first]
 
 

@@ -142,7 +142,7 @@ async def test_a_repeated_request_gets_the_leases_of_a_rule_again_with_the_same_
         await offsets(broker)
         await broker.subscriptions.nack("t", "s", "c1", at(0), delay_ms=0)
         (first,) = await broker.subscriptions.receive("t", "s", "c1", request="r1")
-        (again,) = await broker.subscriptions.receive("t", "s", "c1", request="r1", is_repeat=True)
+        (again,) = await broker.subscriptions.receive("t", "s", "c1", request="r1", attempt=1)
         assert (first.deliveries, again.deliveries) == (1, 1)
         clock.advance(TIMEOUT_MS)
         assert await offsets(broker, consumer="c2") == []
@@ -157,7 +157,7 @@ async def test_a_receive_whose_reply_was_lost_finds_its_leases_by_their_deadline
         await offsets(broker)
         await broker.subscriptions.nack("t", "s", "c1", at(0), delay_ms=0)
         assert await offsets(broker) == [0]
-        (again,) = await broker.subscriptions.receive("t", "s", "c1", is_repeat=True)
+        (again,) = await broker.subscriptions.receive("t", "s", "c1", attempt=1)
         assert (again.id.offset, again.deliveries) == (0, 1)
 
 

@@ -67,11 +67,11 @@ async def test_a_receive_is_repeated_under_its_name_and_continued_behind_the_las
         return [(message["id"], message["redelivery_count"]) for message in answer.json()["messages"]]
 
     assert await ids(request_id="r1") == [("0:0", 0), ("0:1", 0)]
-    assert await ids(request_id="r1", repeat=True) == [("0:0", 0), ("0:1", 0)]
+    assert await ids(request_id="r1", attempt=1) == [("0:0", 0), ("0:1", 0)]
     assert await ids(after=["0:1"]) == [("0:2", 0), ("0:3", 0)]
     assert await ids(after=["0:1"]) == [("0:2", 0), ("0:3", 0)]
     assert await ids() == [("0:0", 1), ("0:1", 1)]
-    refused = await api.post(f"{ONE}:receive", json={"repeat": True})
+    refused = await api.post(f"{ONE}:receive", json={"attempt": 1})
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
     refused = await api.post(f"{ONE}:ackCumulative", json={"consumer": "other", "id": "0:3"})
     assert (refused.status_code, refused.json()["code"]) == (409, "not_your_message")

@@ -88,7 +88,7 @@ async def test_the_repeat_of_a_lost_receive_returns_its_messages_at_the_limit(re
     async with one(redis_url, prefix) as broker:
         await filled(broker, max_unacked_per_consumer=4, max_unacked_per_subscription=4)
         found, _ = await receive(broker, request="r1")
-        again, _ = await receive(broker, request="r1", is_repeat=True)
+        again, _ = await receive(broker, request="r1", attempt=1)
         assert [each.id for each in again] == [each.id for each in found]
         assert len(found) == 4
 

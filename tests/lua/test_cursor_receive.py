@@ -213,18 +213,18 @@ def test_leases_of_a_lost_reply_are_redelivered_without_counting(log, sub):
 
 def test_a_named_request_that_is_repeated_gets_the_same_messages_at_any_time(log, sub):
     log.append(9)
-    assert list(sub.receive("c1", 2, request="r1").offsets) == [0, 1]
-    assert list(sub.receive("c1", 2, request="r2").offsets) == [2, 3]
-    assert list(sub.receive("c2", 2, request="r2").offsets) == [4, 5]
+    assert list(sub.receive("c1", 2, request="r1.0").offsets) == [0, 1]
+    assert list(sub.receive("c1", 2, request="r2.0").offsets) == [2, 3]
+    assert list(sub.receive("c2", 2, request="r2.0").offsets) == [4, 5]
     sub.now += 20
     # When the first request is repeated after others, and one of its messages is acknowledged already
     sub.ack([0])
-    assert sub.receive("c1", 2, request="r1", again=1).offsets == {1: 0, 6: 0}
-    assert sub.receive("c1", 2, request="r2", again=1).offsets == {2: 0, 3: 0}
+    assert sub.receive("c1", 2, request="r1.1", again=1).offsets == {1: 0, 6: 0}
+    assert sub.receive("c1", 2, request="r2.1", again=1).offsets == {2: 0, 3: 0}
     # Then its messages are leased anew
     assert sub.content().leases[1] == ("c1", 0, sub.now + ACK_TIMEOUT)
     # And another consumer's request of the same name is another one
-    assert list(sub.receive("c3", 9, request="r2", again=1).offsets) == [7, 8]
+    assert list(sub.receive("c3", 9, request="r2.1", again=1).offsets) == [7, 8]
 
 
 def test_retention_takes_the_subscription_along(log, sub):

@@ -19,7 +19,7 @@ def sub(log):
 def consumer(sub, name="c1"):
     """since, until, unacked, delivered, redelivered; None without a field."""
     text = sub.log.client.hget(sub.keys.cursor, f"@{name}")
-    return text and [int(number) for number in text.split()]
+    return text and [int(number) for number in text.split()[:5]]
 
 
 def unacked(sub, name="c1"):
@@ -106,8 +106,8 @@ def test_offsets_of_others_transactions_take_nothing_from_a_new_consumer(sub):
 
 def test_a_repeated_request_gets_its_messages_at_the_limit(sub):
     """The response was lost: these are counted already."""
-    assert list(sub.receive("c1", request="r1", limits=(3, 3)).offsets) == [0, 1, 2]
-    assert list(sub.receive("c1", request="r1", again=1, limits=(3, 3)).offsets) == [0, 1, 2]
+    assert list(sub.receive("c1", request="r1.0", limits=(3, 3)).offsets) == [0, 1, 2]
+    assert list(sub.receive("c1", request="r1.1", again=1, limits=(3, 3)).offsets) == [0, 1, 2]
     assert unacked(sub) == 3
 
 

@@ -266,8 +266,8 @@ def test_markers_aborted_records_and_gaps_are_passed(log):
 def test_records_of_a_lost_response_are_delivered_again(keyed):
     mine = of_consumer(keyed, "c1")
     keyed.fill(*mine)
-    first = keyed.receive("c1", 2, request="r1")
-    assert keyed.receive("c1", 2, request="r1", again=1).offsets == first.offsets
+    first = keyed.receive("c1", 2, request="r1.0")
+    assert keyed.receive("c1", 2, request="r1.1", again=1).offsets == first.offsets
     keyed.checked()
 
 

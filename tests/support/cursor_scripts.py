@@ -210,10 +210,12 @@ class Subscription:
         delay: int = 0,
         *,
         unseen: bool = False,
+        request: str = "",
         most: int = 300,
         first: int = 0,
     ) -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), most, first, *flat(to_ranges(offsets or ())))
+        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), request, most, first)
+        args += tuple(flat(to_ranges(offsets or ())))
         return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
 
     def seek(self, where: Any, fence: Any = "") -> list[Any]:

@@ -148,7 +148,8 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     A failover subscription does the same, and its other consumers stand by: with `wait_ms`, their requests wait, and
     return messages as soon as their consumer is the active one. Without, they return none.
 
-    If the response is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
+    If there is no response, or an error, send the request again with the same `request_id` and the next number as
+    `attempt`: it returns the messages of the earlier attempts.
 
     Messages of a batch that is too large to decode are not delivered but listed in `skipped`. They are leased like
     other messages: acknowledge them by id, or they are skipped again until a dead-letter rule moves them.
@@ -159,8 +160,8 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     A value is in `value`, `text` or `base64` depending on its content, unless `as` is given.
     """
     limit(request, body.max_records, "$.max_records")
-    if body.repeat and body.request_id is None:
-        raise InvalidRequest("$.repeat: give the request_id of the request whose response was lost.")
+    if body.attempt and body.request_id is None:
+        raise InvalidRequest("$.attempt: give the request_id of the request that is sent again.")
     wait_ms = min(body.wait_ms, request.config.wait_ms_max)
     skipped: list[Skipped] = []
     reasons = set[str]()
@@ -168,7 +169,7 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     work = request.broker.subscriptions.receive(
         topic, known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
-        after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
+        after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", attempt=body.attempt,
         skipped=skipped, reasons=reasons, budget=partial(request.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
     messages: Sequence[Message] = await (request.run_while_connected(work) if wait_ms else work)

@@ -122,10 +122,9 @@ class Receive(Request):
         ]
         | None
     ) = None
-    repeat: Annotated[
-        bool,
-        Meta(description="Return the messages of the request with this request_id again, whose response was lost."),
-    ] = False
+    attempt: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="How often the request with this request_id was sent before.")
+    ] = 0
     as_: ValueForm = msgspec.field(name="as", default="auto")
 
 

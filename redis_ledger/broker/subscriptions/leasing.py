@@ -113,7 +113,8 @@ class Leasing:
         await self._release(partitions, receive.name, receive.request, [each.id for each in messages])
 
     async def _share_out(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
-        """Leases on all partitions, first an equal share on each, then the rest, until the budget is spent."""
+        """Leases on all partitions, first an equal share on each, then the rest, until the budget is spent.  Before
+        that, a request that was sent before takes over on all of them what its earlier attempts have leased."""
         name, request, has, records_max, skipped, budget, reasons = receive
         messages: list[Message] = []
         attempt = _Attempt(budget(), [])
@@ -121,9 +122,10 @@ class Leasing:
         share = -(-records_max // len(partitions))
         asked = list(partitions)
         reached = dict(has)
-        while asked and len(messages) < records_max and not attempt.budget.is_spent:
-            quota = min(share, records_max - len(messages))
-            width = max(1, (records_max - len(messages)) // quota)
+        is_take_over = request.takes_over and request.epoch is None  # an ordered one gets all it has not received
+        while asked and (is_take_over or len(messages) < records_max) and not attempt.budget.is_spent:
+            quota = 0 if is_take_over else min(share, records_max - len(messages))
+            width = len(asked) if is_take_over else max(1, (records_max - len(messages)) // quota)
             now_asked, asked = asked[:width], asked[width:]
             received = await asyncio.gather(
                 *(
@@ -139,8 +141,7 @@ class Leasing:
                     continue
                 some, answer = outcome
                 if partition.number in answers:
-                    # Messages of an earlier round may have been handed back since: by another attempt of the same
-                    # request whose client is gone.  They are this consumer's again, and the answer has them already.
+                    # Messages of an earlier round come again if a reply of Redis was lost, or if they were handed back.
                     has_already = {each.id for each in messages}
                     some = [each for each in some if each.id not in has_already]
                 messages += some
@@ -154,10 +155,16 @@ class Leasing:
                 attempt.budget.end()
                 await self._release(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
-            share = records_max
+            if is_take_over:
+                is_take_over, request = False, request._replace(takes_over=False)
+            else:
+                share = records_max
         if self._sessions.is_key_shared(partitions[0].topic_id, name):
-            # A later round may get earlier records of a key, which another attempt has handed back.
+            # A later round may get earlier records of a key, which were handed back.
             messages.sort(key=lambda each: each.id)
+        if len(messages) > records_max:  # two attempts leased at once
+            await self._release(partitions, name, request, [each.id for each in messages[records_max:]])
+            del messages[records_max:]
         if not messages:
             attempt.budget.end()
         skipped += attempt.skipped
@@ -206,19 +213,19 @@ class Leasing:
         window, found, left = self._windows.known(partition, name), list[Delivery](), max_records
         offsets = set[int]()
         now_ms = self._clock.now_ms()  # one for all, so that these leases have a deadline in common
-        while True:
-            some = await self._lease_in(partition, name, request, window, left, now_ms)
-            fresh = _not_among(some.deliveries, offsets)
-            found += fresh
-            left -= sum(each.last - each.first + 1 for each in fresh)
-            if not some.needs_window or left <= 0:
-                return some._replace(deliveries=sorted(found))  # those that waited come by slot
-            request = request._replace(is_repeat=False)
-            try:
+        try:
+            while True:
+                some = await self._lease_in(partition, name, request, window, left, now_ms)
+                fresh = _not_among(some.deliveries, offsets)
+                found += fresh
+                left -= sum(each.last - each.first + 1 for each in fresh)
+                if not some.needs_window or left <= 0:
+                    return some._replace(deliveries=sorted(found))  # those that waited come by slot
+                request = request._replace(takes_over=False)
                 window = await self._windows.of(partition, name, some, attempt.budget)
-            except BaseException:
-                await self._release([partition], name, request, _ids_of(partition, found))
-                raise
+        except BaseException:
+            await self._release([partition], name, request, _ids_of(partition, found))
+            raise
 
     async def _lease_in(
         self,
@@ -305,7 +312,8 @@ class Leasing:
     async def _release(
         self, partitions: Sequence[Partition], name: str, request: ReceiveRequest, ids: Sequence[MessageId]
     ) -> None:
-        """Returns messages for redelivery.  If that fails, they are redelivered after the ack timeout."""
+        """Returns messages for redelivery, except what another attempt of the request has taken over.  If that fails,
+        they are redelivered after the ack timeout."""
         offsets: dict[int, list[int]] = {}
         for each in ids:
             offsets.setdefault(each.partition, []).append(each.offset)
@@ -315,8 +323,9 @@ class Leasing:
             ranges = to_ranges(offsets[p.number])
             with contextlib.suppress(LedgerError):
                 await scripts.nack(
-                    self._store, p.keys, p.topic_id, name, request.consumer, ranges, now_ms=now, unseen=True
-                )
+                    self._store, p.keys, p.topic_id, name, request.consumer, ranges,
+                    now_ms=now, unseen=True, request=request.token,
+                )  # fmt: skip
                 await self._waiters.poke(p.keys)
 
         await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))

@@ -59,7 +59,7 @@ class Receiver:
         partitions: Sequence[int] | None = None,
         after: Sequence[MessageId] = (),
         request: str = "",
-        is_repeat: bool = False,
+        attempt: int = 0,
         skipped: list[Skipped] | None = None,
         reasons: set[str] | None = None,
         budget: Callable[[], Budget] | None = None,
@@ -69,8 +69,8 @@ class Receiver:
 
         after      of an exclusive or failover subscription: the last message of each partition that the consumer has
                    received.  On a partition without one it gets all unacknowledged messages again.
-        request    a name of this request.  is_repeat: the response to an earlier request of this name was lost; the
-                   messages leased for it are returned again.
+        request    a name of this request.  attempt: how often it was sent before, without a response; the messages
+                   that were leased for it are returned again, and earlier attempts that still run lease no more.
         skipped    gets leased records that are too large to decode: they stay leased until their ack timeout, and can
                    be acknowledged by id.
 
@@ -84,7 +84,8 @@ class Receiver:
             raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
         timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
         wanted = ReceiveRequest(
-            consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
+            consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms,
+            name=request, attempt=attempt, takes_over=attempt > 0,
         )
         made = list[Budget]()
 
@@ -128,11 +129,12 @@ class Receiver:
         """Raises ConsumerStandby if the consumer is not the active one, or not any more."""
         name, max_records = receive.name, receive.records_max
         wait_ms = (deadline - self._loop.time()) * 1000
-        if receive.request.is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
+        if receive.request.takes_over or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
             turn = next(self._turn) % len(chosen)
             leased = await self._leasing.once(receive, [*chosen[turn:], *chosen[:turn]])
             if not leased.is_empty or wait_ms <= 0:
                 return leased.messages
+            receive = receive._replace(request=receive.request._replace(takes_over=False))
         seconds = max(deadline - self._loop.time(), 0)
         (first,) = await self._cursors.chosen(chosen[0].topic, (0,))
         waiting = _Waiting(self._leasing, receive, chosen)

@@ -1,11 +1,12 @@
 """The calls a consumer makes: receive, ack, nack.  Each is safe to repeat.
 
-A receive whose answer was lost is repeated under the name of the first attempt and gets the same messages.  On an
-exclusive subscription it also names the last message of each partition that the consumer has, so nothing is left out
-and the order holds.  An acknowledgement that was carried out already is carried out again as nothing.
+A receive without an answer is sent again under the same name, with the number of the attempt, and gets what the earlier
+attempts have leased.  On an exclusive subscription it also names the last message of each partition that the consumer
+has, so nothing is left out and the order holds.  An acknowledgement that was carried out already is carried out again
+as nothing.
 
-A broker of a release without that leases other messages to the repeat, and those of the lost answer come again when
-their lease runs out.
+A broker of a release without that leases other messages to a further attempt, and those of the lost answer come again
+when their lease runs out.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ from redis_ledger.client._async.waiting_acks import AsyncWaitingAcks
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
 from redis_ledger.client.redelivery_models import Reconsumed
-from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.ids import MessageId, TxnId
 
 IDS_MAX = 10_000  # of one request
-NEWER = ("request_id", "repeat", "after")  # than 93e1798
+NEWER = ("request_id", "attempt", "after")  # than 93e1798
 
 
 class AsyncLeases:
@@ -57,25 +57,22 @@ class AsyncLeases:
         }
         if after:
             body["after"] = [str(id) for id in after]
-        # The broker leases them after it got the request, so until then at least they are this consumer's.
-        leased_until_s = monotonic() + ack_timeout_ms / 1000
-        try:
-            found = await self._receive(topic, subscription, body, wait_ms, repeatable=False)
-        except OutcomeUnknown:
+        leased_until_s = 0.0
+
+        def of_attempt(number: int) -> dict[str, Any]:
+            nonlocal leased_until_s
+            # The broker leases them after it got the request, so until then at least they are this consumer's.
             leased_until_s = monotonic() + ack_timeout_ms / 1000
-            found = await self._receive(topic, subscription, {**body, "repeat": True}, wait_ms, repeatable=True)
+            return {**body, "attempt": number} if number else body
+
+        where = _path(topic, subscription, ":receive")
+        found = await self._transport.call(
+            "POST", where, of_attempt, answer=MessagesBody, wait_ms=wait_ms, newer=NEWER
+        )
         on_reason(found.reason)
         for each in found.skipped:
             skipping.warn(topic, each.partition, each.first_offset, each.last_offset, each.detail)
         return [message_of(message, topic, leased_until_s) for message in found.messages]
-
-    async def _receive(
-        self, topic: str, subscription: str, body: dict[str, Any], wait_ms: int, *, repeatable: bool
-    ) -> MessagesBody:
-        where = _path(topic, subscription, ":receive")
-        return await self._transport.call(
-            "POST", where, body, answer=MessagesBody, wait_ms=wait_ms, repeatable=repeatable, newer=NEWER
-        )
 
     @property
     def brokers_know_after(self) -> bool:

@@ -10,6 +10,7 @@ module: answers.py turns what is not a broker's answer into one.
 
 from __future__ import annotations
 
+import itertools
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Un
 from redis_ledger.version import VERSION
 
 T = TypeVar("T")
-AsyncContent: TypeAlias = "bytes | Callable[[], AsyncIterator[bytes]] | None"
+AsyncContent: TypeAlias = "bytes | Callable[[], AsyncIterator[bytes] | bytes] | None"
 
 BATCH = "application/vnd.redis-ledger.batch"
 USER_AGENT = f"redis-ledger-python/{VERSION}"
@@ -116,6 +117,7 @@ class AsyncTransport:
     ) -> T:
         """One JSON call.  answer: the type its JSON is read as; None when there is none to read.
 
+        body             or a function that returns it for each attempt, the first of which is 0
         repeatable       doing it twice does no more than doing it once
         idempotency_key  makes it repeatable: True for a key of this call, or the key itself
         wait_ms          the longest that the broker waits before it answers
@@ -130,13 +132,20 @@ class AsyncTransport:
         if idempotency_key is True:  # only this call repeats it
             asked_ms = (self.timeout_ms if timeout_ms is None else timeout_ms) + wait_ms
             headers["idempotency-key-ttl"] = str(asked_ms // 1000 + KEY_SLACK_S)
-        sent = self.older.request(body, newer) if newer else body
+        attempts, sent = itertools.count(), body
+
+        def content() -> bytes:
+            nonlocal sent
+            current = body(next(attempts)) if callable(body) else body
+            sent = self.older.request(current, newer) if newer else current
+            return answers.encode(sent)
+
         while True:
             try:
                 response = await self.send(
                     method,
                     path,
-                    None if body is None else answers.encode(sent),
+                    None if body is None else content if callable(body) else content(),
                     headers=headers,
                     params=params,
                     repeatable=repeatable or bool(idempotency_key),
@@ -148,7 +157,6 @@ class AsyncTransport:
             except InvalidRequest as refused:
                 if not self.older.note(refused, sent, newer):
                     raise
-                sent = self.older.request(body, newer)
 
     async def send(
         self,

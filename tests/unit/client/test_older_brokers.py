@@ -45,7 +45,7 @@ async def test_the_repeat_of_a_lost_receive_is_understood_by_an_older_broker(stu
     stub.fail("POST", ":receive", lost)
     async with client.consumer("orders", "billing", prefetch=0) as consumer:
         await consumer._create()
-        stub.refused = ("repeat",)
+        stub.refused = ("attempt",)
         assert [message.json() for message in await consumer.receive(2)] == [2, 3]  # 0 and 1 come when their lease ends
 
 
