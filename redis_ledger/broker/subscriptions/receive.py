@@ -84,8 +84,13 @@ class Receiver:
             raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
         timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
         wanted = ReceiveRequest(
-            consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms,
-            name=request, attempt=attempt, takes_over=attempt > 0,
+            consumer,
+            BYTES_MAX,
+            timeout_ms,
+            self._config.consumer_session_ms,
+            name=request,
+            attempt=attempt,
+            takes_over=attempt > 0,
         )
         made = list[Budget]()
 

@@ -66,9 +66,7 @@ class AsyncLeases:
             return {**body, "attempt": number} if number else body
 
         where = _path(topic, subscription, ":receive")
-        found = await self._transport.call(
-            "POST", where, of_attempt, answer=MessagesBody, wait_ms=wait_ms, newer=NEWER
-        )
+        found = await self._transport.call("POST", where, of_attempt, answer=MessagesBody, wait_ms=wait_ms, newer=NEWER)
         on_reason(found.reason)
         for each in found.skipped:
             skipping.warn(topic, each.partition, each.first_offset, each.last_offset, each.detail)

@@ -3,11 +3,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from time import monotonic
 
 import pytest
 
 from redis_ledger import AsyncClient, Client, errors
-from tests.support.stub_broker import StubBroker
+from redis_ledger.client import retries
+from tests.support.stub_broker import StubBroker, lost
 
 
 @pytest.fixture
@@ -210,3 +212,27 @@ async def test_what_is_fetched_while_everything_is_returned_is_not_handed_out_as
         # Then every message comes once more
         messages = [each.offset for _ in range(4) for each in await consumer.receive(100, wait_ms=50)]
         assert sorted(messages) == list(range(10))
+
+
+async def test_each_attempt_of_a_receive_has_its_number(stub, client):
+    """Also after an error that says nothing was done: a part of it may have been."""
+    async with client.consumer("orders", "billing", prefetch=0) as consumer:
+        await consumer.receive(1)
+        stub.bodies.clear()
+        stub.fail("POST", ":receive", errors.StoreUnavailable("Redis is down."))
+        stub.fail("POST", ":receive", lost)
+        await consumer.receive(1)
+        await consumer.receive(1)
+    first, second, third, other = [body for body in stub.bodies if "max_records" in body]
+    assert "attempt" not in first and "attempt" not in other
+    assert (second["attempt"], third["attempt"]) == (1, 2)
+    assert first["request_id"] == second["request_id"] == third["request_id"] != other["request_id"]
+
+
+async def test_leases_count_from_the_attempt_that_was_answered(stub, client):
+    stub.fail("POST", ":receive", lost)
+    async with client.consumer("orders", "billing", prefetch=0, ack_timeout_ms=30_000) as consumer:
+        await consumer._create()
+        began = monotonic()
+        found = await consumer._leases.receive("orders", "billing", consumer.name, 1, 0, 30_000)
+        assert found[0].leased_until_s > began + 30 + retries.WAIT_S_FIRST / 2
