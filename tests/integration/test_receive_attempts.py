@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
-from redis_ledger.broker.subscriptions import key_windows, leasing
+from redis_ledger.broker.subscriptions import key_windows
+from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.subscriptions.long_polls import LongPolls
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.ledger import record_slices
 from tests.support.broker import one, two
 
 KINDS = ["shared", "key_shared"]
@@ -72,17 +74,17 @@ async def test_an_attempt_that_waits_elsewhere_gets_nothing_after_the_next_one(p
 async def test_an_attempt_whose_client_is_gone_returns_nothing_that_the_next_one_has(pair, kind, monkeypatch):
     await made(pair[0], kind)
     await send(pair[0], 0, 3)
-    reads, goes_on, read = asyncio.Event(), asyncio.Event(), leasing.read_pieces
+    reads, goes_on, read = asyncio.Event(), asyncio.Event(), record_slices.read_pieces
 
     async def slow(*args):
         reads.set()
         await goes_on.wait()
         return await read(*args)
 
-    monkeypatch.setattr(leasing, "read_pieces", slow)
+    monkeypatch.setattr(f"{Leasing.__module__}.read_pieces", slow)
     gone = asyncio.create_task(receive(pair[0], 9))
     await reads.wait()
-    monkeypatch.setattr(leasing, "read_pieces", read)
+    monkeypatch.setattr(f"{Leasing.__module__}.read_pieces", read)
     assert len(await receive(pair[1], 9, attempt=1)) == 3
     gone.cancel()
     goes_on.set()

@@ -46,6 +46,7 @@ async def test_each_of_a_hundred_transactional_messages_is_sent_three_times_and_
         async with one(server.url, prefix, coordinators=1) as broker:
             assert await heads(broker) == (0, 0, 100, 1)
             assert await raw(broker) == MESSAGES
+            assert producer is not None
             producer.broker = broker
             await producer.end()
             assert await raw(broker) == [*MESSAGES, "[marker]"]

@@ -15,11 +15,10 @@ KINDS = ["shared", "key_shared"]
 @pytest.fixture(params=KINDS)
 def sub(request, log):
     """Nine records of one key."""
-    made = KeySharedSubscription(log, {}) if request.param == "key_shared" else Subscription(log, kind="shared")
-    if isinstance(made, KeySharedSubscription):
-        made.key_of.update(dict.fromkeys(range(9), "k"))
     log.append(9)
-    return made
+    if request.param == "key_shared":
+        return KeySharedSubscription(log, dict.fromkeys(range(9), "k"))
+    return Subscription(log, kind="shared")
 
 
 def leased(sub, request):

@@ -215,8 +215,8 @@ class Subscription:
         first: int = 0,
     ) -> list[Any]:
         args = (TOPIC_ID, consumer, self.now, delay, int(unseen), request, most, first)
-        args += tuple(flat(to_ranges(offsets or ())))
-        return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
+        ranges = flat(to_ranges(offsets or ()))
+        return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args, *ranges)
 
     def seek(self, where: Any, fence: Any = "") -> list[Any]:
         return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where, fence, self.now)
