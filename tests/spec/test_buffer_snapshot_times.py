@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -48,25 +49,29 @@ async def test_a_partition_has_no_snapshot_before_its_first_transactional_write(
 
 
 async def test_a_snapshot_is_taken_after_so_many_ends(redis_url, prefix):
-    """TB-16"""
+    """TB-16: at once, and again after as many."""
     settings: dict[str, Any] = {"transaction_buffer_snapshot_max_transaction_count": 2, "coordinators": 1}
     async with one(redis_url, prefix, **settings) as broker:
         await broker.topics.create("t")
-        await ended(broker, commit=True)
-        await asyncio.sleep(0.5)
-        assert await head(broker) == ()
-        await ended(broker, commit=False)
-        assert await eventually(lambda: number(broker), 1) == 1
-        assert (await head(broker))[1] == 4
+        for expected, commits in enumerate([(True, True), (True, False)], 1):
+            before = await head(broker)
+            await ended(broker, commit=commits[0])
+            await asyncio.sleep(0.5)
+            assert await head(broker) == before
+            await ended(broker, commit=commits[1])
+            assert await eventually(lambda: number(broker), expected) == expected
+            assert (await head(broker))[1] == 4 * expected
 
 
 async def test_a_snapshot_is_taken_after_a_time_with_an_end_and_none_while_idle(redis_url, prefix):
-    """TB-16"""
+    """TB-16: after one to two seconds, with an interval of one."""
     async with one(redis_url, prefix, **SOON) as broker:
         await broker.topics.create("t")
         for expected in (1, 2):
+            began = time.monotonic()
             await ended(broker, commit=True)
             assert await eventually(lambda: number(broker), expected) == expected
+            assert time.monotonic() - began >= 1
             before = await head(broker)
             await asyncio.sleep(1.5)
             assert await head(broker) == before
