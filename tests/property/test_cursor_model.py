@@ -1,174 +1,25 @@
-"""Any history of a subscription, against a model that keeps one state for each offset.
+"""Any history of a subscription, against a model that keeps one state for each offset (tests/support/cursor_model.py).
 
-    DONE | Leased(consumer, times, deadline) | Held(transaction, times)        absent: never dispatched
-
-The model has no ranges, bitmaps or spans; after every step both must return the same reply, and `content()` reads all
-structures and asserts that every offset is in exactly one of them.
+After every step both must return the same reply, and `content()` reads all structures and asserts that every offset is
+in exactly one of them.
 """
 
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.store.script_status import Status
+from tests.support.cursor_model import DONE, Held, Leased, Model
 from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
 from tests.support.fake_log import FakeLog
 
 CONSUMERS = ("c1", "c2", "c3")
 COORDINATORS = (0, 31, 32, 32767)  # 32 << 48 is where a double loses serials
-DONE = "done"
-
-
-class Leased(NamedTuple):
-    consumer: str
-    times: int
-    deadline: int
-
-
-class Held(NamedTuple):
-    txn: str
-    times: int
-
-
-class Model:
-    def __init__(self, kind: str, start: int) -> None:
-        self.kind, self.read = kind, start
-        self.at: dict[int, Any] = {}
-        self.owner, self.until = "", 0
-        self.last_consumer, self.taken = "", 0
-        self.is_more = False
-        self.upto: dict[str, int] = {}  # cumulative: transaction → offset
-
-    @property
-    def mark(self) -> int:
-        return min((o for o, s in self.at.items() if s != DONE), default=self.read)
-
-    def trim(self, start: int) -> None:
-        self.read = max(self.read, start)
-        self.at.update({o: DONE for o in self.at if o < start})
-
-    def receive(
-        self, consumer: str, most: int, after: int | None, now: int, start: int, stable: int, what: dict[int, str]
-    ) -> Any:
-        """after None: not given; else leases of the consumer beyond it were not received and keep their count."""
-        has, unseen = -1 if after is None else after, after is not None
-        if self.kind == "exclusive":
-            if self.owner != consumer and self.until > now:
-                return Status.CONSUMER_BUSY
-            self.owner, self.until = consumer, now + SESSION
-        self.trim(start)
-        if self.last_consumer != consumer:
-            self.last_consumer, self.taken, has, unseen = consumer, self.read, -1, False
-        counts = dict[int, int]()
-        for o, s in self.at.items():
-            if isinstance(s, Leased):
-                if s.deadline <= now:
-                    counts[o] = s.times + 1
-                elif self.kind == "exclusive" and o > has and s.consumer != "":
-                    counts[o] = s.times + (0 if unseen and s.consumer == consumer else 1)
-        got = {o: counts[o] for o in sorted(counts)[:most]}
-        self.is_more = len(counts) > most
-        while self.read < stable and (what[self.read] != "data" or len(got) < most):
-            if what[self.read] == "data":
-                got[self.read] = 0
-            self.at[self.read] = DONE
-            self.read += 1
-        self.is_more = self.is_more or self.read < stable
-        self.at.update({o: Leased(consumer, count, now + ACK_TIMEOUT) for o, count in got.items()})
-        return got
-
-    def _refused(self, offsets: list[int], consumer: str) -> Status | None:
-        if max(offsets) >= self.read:
-            return Status.NOT_DELIVERED
-        states = [self.at.get(o, DONE) for o in offsets]
-        if any(isinstance(s, Leased) and s.consumer not in ("", consumer) for s in states):
-            return Status.NOT_LEASED
-        return None
-
-    def ack(self, offsets: list[int], consumer: str) -> Any:
-        refused = self._refused(offsets, consumer)
-        if refused is None:
-            self.at.update({o: DONE for o in offsets if not isinstance(self.at.get(o, DONE), Held)})
-            return sum(self.at[o] == DONE for o in offsets)
-        return refused
-
-    def _not_cumulative(self, offset: int) -> Status | None:
-        if self.kind != "exclusive":
-            return Status.WRONG_KIND
-        return Status.NOT_DELIVERED if offset >= self.read else None
-
-    def _unconfirmed(self, offset: int, consumer: str) -> Status | None:
-        for o in sorted(self.at):
-            s = self.at[o]
-            if o <= offset and isinstance(s, Leased):
-                if s.consumer not in ("", consumer):
-                    return Status.NOT_LEASED
-                if s.consumer == "" and o < self.taken:
-                    return Status.NOT_DELIVERED
-        return None
-
-    def ack_cumulative(self, offset: int, consumer: str) -> Any:
-        refused = self._not_cumulative(offset) or self._unconfirmed(offset, consumer)
-        if refused is not None:
-            return refused
-        mine = [o for o, s in self.at.items() if o <= offset and isinstance(s, Leased)]
-        self.at.update(dict.fromkeys(mine, DONE))
-        return len(mine)
-
-    def _hold(self, offsets: list[int], txn: str) -> None:
-        leased = {o: self.at[o] for o in offsets if isinstance(self.at.get(o), Leased)}
-        self.at.update({o: Held(txn, s.times) for o, s in leased.items()})
-
-    def hold(self, txn: str, offsets: list[int], consumer: str) -> Any:
-        refused = self._refused(offsets, consumer)
-        if refused is not None:
-            return refused
-        states = [self.at.get(o, DONE) for o in offsets]
-        if any(s == DONE or (isinstance(s, Held) and s.txn != txn) for s in states):
-            return Status.TXN_CONFLICT
-        self._hold(offsets, txn)
-        return len(offsets)
-
-    def hold_cumulative(self, txn: str, offset: int, consumer: str) -> Any:
-        refused = self._not_cumulative(offset)
-        if refused is not None:
-            return refused
-        held = {o: s.txn for o, s in self.at.items() if isinstance(s, Held)}
-        upto = {t: o for t, o in self.upto.items() if t in held.values()}  # a trim may have taken all that one held
-        if offset == upto.get(txn):
-            return len([o for o, t in held.items() if t == txn])
-        if offset < self.mark or offset <= upto.get(txn, -1) or upto.keys() - {txn}:
-            return Status.TXN_CONFLICT
-        if any(o <= offset and t != txn for o, t in held.items()):
-            return Status.TXN_CONFLICT
-        refused = self._unconfirmed(offset, consumer)
-        if refused is not None:
-            return refused
-        self._hold([o for o in self.at if o <= offset], txn)
-        self.upto[txn] = offset
-        return sum(isinstance(s, Held) and s.txn == txn for s in self.at.values())
-
-    def settle(self, txn: str, commit: bool, now: int) -> int:
-        mine = {o: s for o, s in self.at.items() if isinstance(s, Held) and s.txn == txn}
-        self.at.update({o: DONE if commit else Leased("", s.times, now) for o, s in mine.items()})
-        self.upto.pop(txn, None)
-        return len(mine)
-
-    def nack(self, offsets: list[int] | None, consumer: str, due: int) -> int:
-        mine = {o: s for o, s in self.at.items() if isinstance(s, Leased) and s.consumer == consumer}
-        mine = {o: s for o, s in mine.items() if offsets is None or o in offsets}
-        self.at.update({o: Leased("", s.times, due) for o, s in mine.items()})
-        return len(mine)
-
-    def seek(self, to: int) -> None:
-        self.read, self.at, self.taken = to, {}, to
-        self.upto.clear()
-
 
 picks = st.lists(st.integers(0, 24), min_size=1, max_size=6)
 consumers = st.sampled_from([*CONSUMERS, "c1", "c1"])
