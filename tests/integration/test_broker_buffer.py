@@ -170,15 +170,6 @@ def leftover(txn):
     return AppendRequest(payload, 1, 1, txn.producer_id, 0)
 
 
-@pytest.mark.parametrize("commit", [True, False])
-async def test_ending_a_transaction_that_wrote_nothing_here_writes_no_marker(broker, commit):
-    """TB-26"""
-    txn = (await broker.transactions.begin()).id
-    await broker.transactions.add_partitions(txn, [("t", 0)])
-    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    assert await heads(broker) == (0, 0, 0, 0)
-
-
 async def test_more_counts_only_deliverable_records(broker):
     """TB-28: behind markers and aborted records there is nothing; behind an open transaction nothing yet."""
     await broker.transactions.commit(await begun(broker, "a"))
