@@ -81,17 +81,6 @@ async def test_the_readable_limit_follows_the_oldest_open_transaction(broker):
     assert await values_of(broker, "t") == ["t1 first", "t2 first", "t3", "t2 second", "plain"]
 
 
-@pytest.mark.parametrize(("commit", "seen"), [(True, ["a", "b", "c"]), (False, ["a", "c"])])
-async def test_nothing_behind_an_open_transaction_is_read_plain_records_included(broker, commit, seen):
-    """TB-05, TB-31"""
-    await broker.records.produce("t", records("a"))
-    txn = await begun(broker, "b")
-    await broker.records.produce("t", records("c"))
-    assert await values_of(broker, "t") == ["a"]
-    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    assert await values_of(broker, "t") == seen
-
-
 async def test_a_repeated_end_changes_nothing(broker):
     """TB-08"""
     txn = await begun(broker, "a")

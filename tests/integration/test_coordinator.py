@@ -91,7 +91,7 @@ async def test_thousands_begun_at_once_by_two_brokers_have_ids_of_their_own(stor
     other = await opened(store, broker="b2")
     txns = await asyncio.gather(*(begin(c) for c in (coordinators, other) * 1000))
     assert len(set(txns)) == 2000
-    # A begin that was not answered within a second began again elsewhere; the late one is aborted and nobody's.
+    # A begin that was not answered within a second began again elsewhere; the late one is aborted.
     live = {each.txn: each.state for place in coordinators for each in await coordinators.live(place, 5000)}
     assert {live.get(txn) for txn in txns} == {TxnState.OPEN}
 
