@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from redis_ledger.app.cli.output import counted, document, table
-from redis_ledger.client.models import SubscriptionStats
+from redis_ledger.client.subscription_models import SubscriptionStats
 
 Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
 Name = Annotated[str, typer.Argument(metavar="SUBSCRIPTION")]
@@ -30,8 +31,19 @@ def show(found: SubscriptionStats, as_json: bool) -> None:
     if found.redelivery is not None:
         each = found.redelivery
         typer.echo(f"redelivery: after {each.min_ms} ms, then {each.factor:g} times as long, at most {each.max_ms} ms")
-    heads = ["partition", "mark-delete", "read", "end", "leased", "pending", "backlog", "redelivered"]
+    heads = ["partition", "mark-delete", "read", "end", "leased", "waiting", "pending", "backlog", "redelivered"]
     table(heads, [
-        (c.partition, c.mark_delete, c.read, c.end, c.leased, c.pending, c.backlog, c.redelivered)
+        (c.partition, c.mark_delete, c.read, c.end, c.leased, c.waiting, c.pending, c.backlog, c.redelivered)
         for c in found.cursors
     ], is_boxed=False)  # fmt: skip
+    if found.consumers:
+        typer.echo("")
+        table(["consumer", "slots", "unacknowledged", "waiting", "returned", "session ends"], [
+            (each.consumer, each.slots, each.unacknowledged, each.waiting, each.returned, _time(each.session_ends_ms))
+            for each in found.consumers
+        ], is_boxed=False)  # fmt: skip
+
+
+def _time(ms: int) -> str:
+    """0: the consumer was closed."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if ms else "closed"

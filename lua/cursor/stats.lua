@@ -4,10 +4,11 @@
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 most log entries to read for the backlog
 RETURNS     {OK, kind, mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered, consumer,
-            consumer_until, created, next_due} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-            acked: acknowledged beyond the mark.  leased: to a consumer; offsets returned by a nack or an abort are only in
-            the backlog.  backlog: leased, held, and records still to be dispatched or redelivered; exact 0 if the log is
-            longer than the entries read: the rest is then counted by offsets, including markers and aborted records
+            consumer_until, created, next_due, waiting} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            acked: acknowledged beyond the mark.  leased: to a consumer.  waiting: read, and no consumer has them:
+            returned by a nack or an abort, or (key_shared) for the consumer of their key.  backlog: leased, waiting, held,
+            and records still to be dispatched; exact 0 if the log is longer than the entries read: the rest is then
+            counted by offsets, including markers and aborted records
             For a Kafka group: mark and read are its offset (-1: none), held the number of pending commits, backlog the
             records from the offset on; 0 without an offset, since the group's clients choose where they start
 COMPLEXITY  O(log entries read)
@@ -38,11 +39,11 @@ local beyond = math.max(stable - reached, 0)
 local is_exact, created = beyond == 0 and 1 or 0, redis.call("HGET", c.cursor, "created")
 if offset then
   local held = redis.call("HLEN", c.pending) - 1
-  return { OK, c.kind, offset, offset, stable, 0, 0, held, unread + beyond, is_exact, 0, 0, "", 0, created, -1 }
+  return { OK, c.kind, offset, offset, stable, 0, 0, held, unread + beyond, is_exact, 0, 0, "", 0, created, -1, 0 }
 end
 local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 return {
   OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held, c.leased - c.returned, c.held,
   c.leased + c.held + unread + beyond, is_exact, c.delivered, c.redelivered, c.consumer, c.consumer_until,
-  created, tonumber(following or -1),
+  created, tonumber(following or -1), c.returned,
 }

@@ -200,6 +200,7 @@ class CursorStats:
     pending: int  # acknowledged in transactions that are still open
     backlog: int  # deliverable records not acknowledged yet; 0 for a group without an offset
     redelivered: int
+    waiting: int = 0  # read, and no consumer has them: returned, or (key_shared) for the consumer of their key
     backlog_is_exact: bool = True  # False: an upper bound that includes markers and aborted records
 
 

@@ -3,7 +3,7 @@
 goes in   Record                                     a value with its key, headers, partition and time
 comes out RecordPosition  Message                    where it went; a record as read or delivered
           ScheduledPosition  ScheduledRecord         the same of one that is delivered later
-          Topic  PartitionState  SubscriptionStats   what the broker says of itself
+          Topic  PartitionState                      what the broker says of itself
           TransactionStatus  BatchedWrite  Executed  OffloadedTopic
 """
 
@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from redis_ledger.client.redelivery_models import Backoff, DeadLetters
 from redis_ledger.errors import UnreadableValue
 from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.offload.manifest import Plan, Segment
@@ -269,38 +268,6 @@ class RecordBatches(NamedTuple):
 
     def readable_end(self, isolation: Isolation) -> int:
         return self.stable_offset if isolation == "read_committed" else self.end_offset
-
-
-class Subscription(msgspec.Struct, frozen=True):
-    name: str
-    kind: AnyKind
-
-
-class CursorStats(msgspec.Struct, frozen=True):
-    partition: int
-    mark_delete: int  # everything below is acknowledged
-    read: int = 0
-    end: int = 0
-    acked_ahead: int = 0
-    leased: int = 0
-    pending: int = 0
-    backlog: int = 0
-    redelivered: int = 0
-    backlog_is_exact: bool = True
-
-
-class SubscriptionStats(msgspec.Struct, frozen=True):
-    topic: str
-    name: str
-    kind: AnyKind
-    backlog: int = 0
-    backlog_is_exact: bool = True  # False: an upper bound, which counts markers and aborted records as well
-    delayed: int = 0  # records that are not due yet; no backlog counts them
-    leased: int = 0
-    pending: int = 0
-    cursors: list[CursorStats] = []
-    dead_letters: DeadLetters | None = None
-    redelivery: Backoff | None = None
 
 
 class TransactionPartition(msgspec.Struct, frozen=True):

@@ -90,9 +90,9 @@ class CursorState(NamedTuple):
     mark     everything below is acknowledged          acked    offsets acknowledged beyond it
     read     everything below was dispatched           stable   limit of dispatch
     leased   delivered to a consumer, neither acknowledged nor returned
-    backlog  leased, returned, held in transactions, or not yet dispatched.  Exact while at most BACKLOG_ENTRIES
-             log entries lie between read and stable; beyond those it counts offsets, including markers and aborted
-             records.
+    waiting  read, and no consumer has it: returned, or (key_shared) it waits for the consumer of its key
+    backlog  leased, waiting, held in transactions, or not yet dispatched.  Exact while at most BACKLOG_ENTRIES log
+             entries lie between read and stable; beyond those it counts offsets, with markers and aborted records.
 
     For a Kafka group: mark and read are its offset (-1: none), held the number of transactions with a pending offset,
     and backlog the records from its offset to stable; 0 without one.
@@ -113,6 +113,7 @@ class CursorState(NamedTuple):
     consumer_until_ms: int
     created_ms: int
     next_due_ms: int
+    waiting: int
 
 
 class NotOwner(Exception):
@@ -389,11 +390,10 @@ async def stats(
     mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered = reply[2:12]
     return CursorState(
         kind, int(mark), int(read), stable, acked, leased, held, backlog, exact == 1, delivered, redelivered,
-        unquote(text(reply[12])), reply[13], int(reply[14]), reply[15],
+        unquote(text(reply[12])), reply[13], int(reply[14]), reply[15], reply[16],
     )  # fmt: skip
 
 
 async def _pending_ack(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
-    return checked(
-        await store.call(_PENDING_ACK, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
-    )
+    places = (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all())
+    return checked(await store.call(_PENDING_ACK, places, args), name)

@@ -54,9 +54,9 @@ def entries(slot: int, text: bytes) -> list[Entry]:
             grants[number] = (consumer.decode(), count, int.from_bytes(deadline, "big"), request.decode())
             sizes[number] = size
     except (struct.error, UnicodeDecodeError):
-        raise _damaged(slot) from None
+        raise damaged(slot) from None
     if at != end or len(text) != end + 10 * n or not n:
-        raise _damaged(slot)
+        raise damaged(slot)
     keys, states = text[end + 6 * n :], text[end + 9 * n :]
     found = list[Entry]()
     for i, state in enumerate(states):
@@ -68,13 +68,13 @@ def entries(slot: int, text: bytes) -> list[Entry]:
             found.append(Entry(offset, key, *grants[state]))
             sizes[state] -= 1
         else:
-            raise _damaged(slot)
+            raise damaged(slot)
     if any(sizes.values()) or any(a.offset >= b.offset for a, b in pairwise(found)):
-        raise _damaged(slot)
+        raise damaged(slot)
     return found
 
 
-def _damaged(slot: int) -> StoredDamaged:
+def damaged(slot: int) -> StoredDamaged:
     return StoredDamaged.of(f"The queue of hash slot {slot} of the subscription")
 
 

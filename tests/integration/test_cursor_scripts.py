@@ -89,7 +89,7 @@ async def test_a_subscription_lives_from_creation_to_deletion(on):
     assert await on.nack("s/1", "a consumer", [], now_ms=NOW) == 0
     state = await on.stats("s/1")
     assert state == scripts.CursorState(
-        "shared", 1, 6, 10, 2, 1, 1, 7, True, 6, 0, "", 0, NOW, NOW + 7
+        "shared", 1, 6, 10, 2, 1, 1, 7, True, 6, 0, "", 0, NOW, NOW + 7, 1
     )  # fmt: skip
     assert await on.nack("s/1", "a consumer", None, now_ms=NOW) == 1
     assert await on.seek("s/1", "latest") == 10

@@ -226,7 +226,7 @@ class Subscription:
         reply = self.run("cursor/stats", (p.state, p.log, p.aborted, *self.keys.all()), TOPIC_ID, entries_max)
         names = (
             "status kind mark read stable acked leased held backlog exact delivered redelivered consumer "
-            "consumer_until created next_due"
+            "consumer_until created next_due waiting"
         ).split()
         return dict(zip(names, reply, strict=False))
 

@@ -195,6 +195,22 @@ class UnackedRange(msgspec.Struct):
     left_ms: int
 
 
+class ConsumerLine(msgspec.Struct):
+    """What a consumer of a key_shared subscription has.
+
+    slots      hash slots of keys, on all partitions together
+    waiting    records of its slots that no consumer has; `returned` of them were delivered before
+    left_ms    time until its session ends; negative if it has ended; None if it was closed
+    """
+
+    consumer: str
+    slots: int
+    unacknowledged: int
+    waiting: int
+    returned: int
+    left_ms: int | None
+
+
 class SubscriptionPage(msgspec.Struct):
     topic: str
     name: str
@@ -202,6 +218,7 @@ class SubscriptionPage(msgspec.Struct):
     cursors: list[CursorStats]
     lag: int
     diagnosis: Diagnosis
+    consumers: list[ConsumerLine]
     unacked: list[UnackedRange]
     dead_letters: DeadLetterRule | None
     redelivery: RedeliveryRule | None
@@ -229,12 +246,26 @@ async def subscription(context: PageContext, query: SubscriptionQuery) -> Subscr
         any(rule.topic == query.topic for rule in dead_letters.rules.by_subscription.values()) and not is_group
     )
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, diagnosis, unacked[:UNACKED_SHOWN],
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, diagnosis, await _consumers(context, stats),
+        unacked[:UNACKED_SHOWN],
         dead_letters.rules.get(stats.topic, stats.topic_id, stats.name),
         context.broker.redelivery.rules.get(stats.topic, stats.topic_id, stats.name),
         takes_letters and may_move, may_move,
         context.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
+
+
+async def _consumers(context: PageContext, stats: SubscriptionStats) -> list[ConsumerLine]:
+    if stats.kind != "key_shared":
+        return []
+    shares = await context.broker.subscriptions.key_shares(stats.topic, stats.name)
+    return [
+        ConsumerLine(
+            each.consumer, each.slots, each.unacknowledged, each.waiting, each.returned,
+            each.session_ends_ms - context.now_ms if each.session_ends_ms else None,
+        )
+        for each in shares
+    ]  # fmt: skip
 
 
 class Seek(msgspec.Struct):

@@ -110,7 +110,12 @@ async def list_subscriptions(request: HttpRequest, topic: str) -> bodies.Subscri
 )  # fmt: skip
 async def describe_subscription(request: HttpRequest, topic: str, name: str) -> bodies.Subscription:
     """Show the position of a subscription in each partition. A Kafka consumer group has the kind `kafka`."""
-    return await to_body(request, await request.broker.subscriptions.stats(topic, known(name)))
+    stats = await request.broker.subscriptions.stats(topic, known(name))
+    body = await to_body(request, stats)
+    if stats.kind == "key_shared":
+        shares = await request.broker.subscriptions.key_shares(topic, name)
+        body.consumers = [bodies.KeyShare(**each._asdict()) for each in shares]
+    return body
 
 
 @routes.delete(
@@ -328,5 +333,6 @@ async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subs
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
         backlog=sum(c.backlog for c in cursors), backlog_is_exact=all(c.backlog_is_exact for c in cursors),
         delayed=delayed, leased=sum(c.leased for c in cursors), pending=sum(c.pending for c in cursors),
+        waiting=sum(c.waiting for c in cursors),
         dead_letters=dead_letters, redelivery=redelivery,
     )  # fmt: skip

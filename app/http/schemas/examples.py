@@ -24,11 +24,11 @@ _PARTITION: Final = {
 }  # fmt: skip
 _CURSOR: Final = {
     "partition": 0, "mark_delete": 17, "read": 20, "end": 20, "acked_ahead": 1, "leased": 2, "pending": 0, "backlog": 2,
-    "redelivered": 0, "backlog_is_exact": True,
+    "redelivered": 0, "waiting": 0, "backlog_is_exact": True,
 }  # fmt: skip
 _SUBSCRIPTION: Final = {
     "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "backlog_is_exact": True, "delayed": 0,
-    "leased": 2, "pending": 0,
+    "leased": 2, "pending": 0, "waiting": 0,
     "cursors": [_CURSOR],
 }  # fmt: skip
 _TRANSACTION: Final = {
@@ -90,7 +90,17 @@ CREATE_SUBSCRIPTION: Examples = {
     "200": _SUBSCRIPTION,
 }
 LIST_SUBSCRIPTIONS: Examples = {"200": {"subscriptions": [{"name": "billing", "kind": "shared"}]}}
-SUBSCRIPTION: Examples = {"200": _SUBSCRIPTION}
+_SHARE: Final = {
+    "consumer": "w1", "slots": 256, "unacknowledged": 2, "waiting": 1, "returned": 1,
+    "session_ends_ms": 1_763_720_961_000,
+}  # fmt: skip
+SUBSCRIPTION: Examples = {
+    "200": {
+        **_SUBSCRIPTION, "kind": "key_shared", "backlog": 3, "waiting": 1,
+        "cursors": [{**_CURSOR, "mark_delete": 16, "backlog": 3, "waiting": 1}],
+        "consumers": [_SHARE],
+    }
+}  # fmt: skip
 RECEIVE: Examples = {
     "request": {"consumer": "worker-1", "max_records": 100, "wait_ms": 1_000},
     "200": {

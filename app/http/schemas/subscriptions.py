@@ -60,12 +60,40 @@ class CursorStats(Reply):
     ]
     backlog: Annotated[int, Meta(description="Unacknowledged messages; 0 for a Kafka group without an offset.")]
     redelivered: int
+    waiting: Annotated[
+        int,
+        Meta(
+            description="Records that were read from the log and that no consumer has: returned by a nack or an abort, "
+            "or, of `key_shared`, for the consumer of their key."
+        ),
+    ]
     backlog_is_exact: Annotated[
         bool,
         Meta(
             description="False: the backlog is an upper bound. Far from the end offsets are counted, which include "
             "markers and aborted records."
         ),
+    ]
+
+
+class KeyShare(Reply):
+    """What a consumer of a `key_shared` subscription has, on all partitions together."""
+
+    consumer: str
+    slots: Annotated[
+        int,
+        Meta(
+            description="Hash slots of keys: each partition divides 256 among its consumers, at a receive. A consumer "
+            "without a session keeps its slots until another one receives."
+        ),
+    ]
+    unacknowledged: Annotated[int, Meta(description="Records: leased, or acknowledged in open transactions.")]
+    waiting: Annotated[int, Meta(description="Records of the keys of its slots that no consumer has.")]
+    returned: Annotated[
+        int, Meta(description="Those of them that were delivered before, and wait for their redelivery.")
+    ]
+    session_ends_ms: Annotated[
+        int, Meta(description="Milliseconds since 1970 at which its session ends; 0 if it was closed.")
     ]
 
 
@@ -96,7 +124,15 @@ class Subscription(Reply):
     delayed: Annotated[int, Meta(description="Scheduled records that are not due yet; not part of the backlog.")]
     leased: int
     pending: int
+    waiting: Annotated[int, Meta(description="Records that were read from the log and that no consumer has.")]
     cursors: list[CursorStats]
+    consumers: (
+        Annotated[
+            list[KeyShare],
+            Meta(description="Of a `key_shared` subscription, in answers to GET: how its consumers share the keys."),
+        ]
+        | UnsetType
+    ) = UNSET
     dead_letters: DeadLetters | UnsetType = UNSET
     redelivery: Backoff | UnsetType = UNSET
 

@@ -24,7 +24,8 @@ from redis_ledger.broker.transactions.participant_registry import ParticipantReg
 from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import registration, scripts
+from redis_ledger.cursor import key_shares, registration, scripts
+from redis_ledger.cursor.key_shares import KeyShare
 from redis_ledger.cursor.pending_acks import PendingAcks
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.cursor.registration import KINDS
@@ -110,11 +111,20 @@ class Subscriptions:
         )
         cursors = [
             CursorStats(
-                p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered, s.is_exact
+                p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered, s.waiting,
+                s.is_exact,
             )
             for p, s in zip(partitions, stats, strict=True)
-        ]
+        ]  # fmt: skip
         return SubscriptionStats(topic, partitions[0].topic_id, name, stats[0].kind, cursors)
+
+    async def key_shares(self, topic: str, name: str) -> builtins.list[KeyShare]:
+        """Sums over the partitions, by consumer; none unless the subscription is key_shared.  Raises StoredDamaged."""
+        partitions = await self.cursors.partitions(topic)
+        found = await self.cursors.act_on_all(
+            partitions, name, lambda p: key_shares.read(self._store, p.keys, p.topic_id, name)
+        )
+        return key_shares.total(each for some in found for each in some)
 
     async def seek(
         self,

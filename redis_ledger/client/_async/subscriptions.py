@@ -17,7 +17,8 @@ from redis_ledger.client.inspection_models import (
     RecordState,
     SubscriptionLag,
 )
-from redis_ledger.client.models import Kind, Subscription, SubscriptionStats
+from redis_ledger.client.models import Kind
+from redis_ledger.client.subscription_models import Subscription, SubscriptionStats
 from redis_ledger.client.values import id_of
 from redis_ledger.ids import MessageId, TxnId
 

@@ -36,3 +36,29 @@ async def test_pending_acknowledgements_a_record_and_a_backlog_are_shown(broker,
     assert (found["record"]["state"], found["record"]["transaction"]) == ("pending_ack", str(txn))
     assert found["backlog"]["complete"]
     assert "/console/pending?topic=orders" in (await browser.get(f"/subscription?{where}")).text
+
+
+async def test_the_consumers_of_a_key_shared_subscription_are_shown(broker, browser):
+    await broker.topics.create("t", 1)
+    await broker.subscriptions.create("t", "s", "key_shared")
+    for name in ("a", "b"):
+        await broker.subscriptions.receive("t", "s", name)
+    await broker.records.produce("t", [NewRecord(f"k{n}".encode(), b"v") for n in range(12)])
+    got = await broker.subscriptions.receive("t", "s", "a")
+    await broker.subscriptions.nack("t", "s", "a", [got[0].id], delay_ms=60_000)
+    a, b = (await browser.get("/subscription.json?topic=t&name=s")).json()["consumers"]
+    counted = {"slots": 128, "unacknowledged": len(got) - 1, "waiting": 1, "returned": 1}
+    assert a == {"consumer": "a", **counted, "left_ms": a["left_ms"]}
+    assert (b["slots"], b["unacknowledged"], b["waiting"], b["returned"]) == (128, 0, 12 - len(got), 0)
+    assert a["left_ms"] > 0
+    page = (await browser.get("/subscription?topic=t&name=s")).text
+    for said in ("<h2>Consumers</h2>", "Each partition divides 256 slots", "waiting for a consumer"):
+        assert said in page
+    await broker.subscriptions.close_consumer("t", "s", "b")
+    assert '<td class="n">closed</td>' in (await browser.get("/subscription?topic=t&name=s")).text
+
+
+async def test_other_subscriptions_have_no_table_of_consumers(broker, browser):
+    await fill(broker)
+    page = (await browser.get("/subscription?topic=orders&name=billing/eu")).text
+    assert "<h2>Consumers</h2>" not in page
