@@ -9,11 +9,10 @@ import pytest
 from redis_ledger.cursor import registration, scripts
 from redis_ledger.errors import (
     ConsumerBusy,
-    NotDelivered,
     SubscriptionExists,
     UnknownSubscription,
 )
-from tests.support.acks import ack, ack_upto, at, cursor, offsets
+from tests.support.acks import ack, at, cursor, offsets
 from tests.support.broker import backlog, begun, eventually, receive_values, records, two, vanish
 from tests.support.busy_machine import busy_machine
 
@@ -80,22 +79,6 @@ async def test_messages_that_are_handed_back_between_two_rounds_are_in_the_answe
     messages = await broker.subscriptions.receive("several", "s", "c1", max_records=6)
     assert len(rounds) > 2
     assert len({m.id for m in messages}) == len(messages) == 6
-
-
-async def test_acknowledging_what_cannot_be_seen_is_refused(broker):
-    """TB-39: neither one by one nor cumulatively is an undecided record acknowledged."""
-    await broker.subscriptions.create("t", "x", "exclusive")
-    await broker.records.produce("t", records("a"))
-    txn = await begun(broker)
-    await broker.records.produce("t", records("b"), transaction=txn)
-    await broker.records.produce("t", records("c"))
-    assert await offsets(broker, "x") == await offsets(broker) == [0]
-    with pytest.raises(NotDelivered):
-        await ack_upto(broker, 2)
-    with pytest.raises(NotDelivered):
-        await ack(broker, [2])
-    await broker.transactions.commit(txn)
-    assert await offsets(broker, "x", after=at(0)) == await offsets(broker) == [1, 2]
 
 
 async def test_a_receive_that_waits_is_woken_by_produce_commit_nack_and_abort_at_another_broker(pair):
