@@ -34,10 +34,15 @@ end
 local ranges, total, from, held = nil, 0, nil, cursors.holding(c, txn)
 local fresh = { body = "", head = "I", regions = {} }
 
--- Returns the number of offsets that the transaction holds; with regions, all up to `upto` that are not acknowledged.
+-- Returns the number of offsets that the transaction holds; with regions, up to `upto` all that are not acknowledged.
 local function held_by_it()
-  if held.upto and #held.regions > 0 then return held.upto - c.mark + 1 - cursors.acked(c, c.mark, held.upto) end
-  return select(2, cursors.without(cursors.held_ranges(c, txn, held), {}))
+  if not held.upto or #held.regions == 0 then
+    return select(2, cursors.without(cursors.held_ranges(c, txn, held), {}))
+  end
+  local size, beyond = 0, cursors.held_ranges(c, txn, held, { held.upto + 1, c.read - 1 })
+  if held.upto >= c.mark then size = held.upto - c.mark + 1 - cursors.acked(c, c.mark, held.upto) end
+  for i = 1, #beyond, 2 do size = size + math.max(beyond[i + 1] - math.max(beyond[i], held.upto + 1) + 1, 0) end
+  return size
 end
 
 if cumulative then

@@ -238,6 +238,30 @@ def test_another_cumulative_ack_waits_though_the_first_holds_only_what_is_beyond
     assert exclusive.hold_cumulative("0-2", 5) == [CONFLICT, 5, "0-1"]
 
 
+@pytest.mark.parametrize("records", [4, 1_000])
+def test_a_cumulative_ack_can_be_repeated_when_retention_has_removed_what_it_held(log, records):
+    # Given a transaction with a cumulative ack, in one range or in very many, and an individual ack beyond it
+    log.append(2 * records)
+    exclusive = Subscription(log, kind="exclusive")
+    exclusive.receive(most=2 * records)
+    if records > 4:
+        exclusive.ack(range(1, records, 2), most=records)
+    held = records if records == 4 else records // 2
+    exclusive.hold("0-1", [records + 2])
+    assert exclusive.hold_cumulative("0-1", records - 1, most=records) == [OK, held + 1, 0]
+    assert exclusive.hold_cumulative("0-1", records - 1, most=records) == [OK, held + 1, 0]
+    # When retention removes a part of it, and all of it
+    for start in (records - 2, records, records + 3):
+        log.trim(start)
+        for _ in range(5):
+            exclusive.receive()
+        # Then the same ack succeeds with what is left
+        left = (start < records) + (start <= records + 2) + (start < records and records == 4)
+        assert exclusive.hold_cumulative("0-1", records - 1, most=records)[:2] == [OK, left]
+        assert exclusive.stats()["held"] == left
+    assert exclusive.settle("0-1", commit=False) == 0
+
+
 def test_seeking_drops_what_transactions_hold(sub):
     sub.hold("0-1", [3])
     sub.hold("0-2", [6])

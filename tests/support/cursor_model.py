@@ -131,7 +131,7 @@ class Model:
             return refused
         held = {o: s.txn for o, s in self.at.items() if isinstance(s, Held)}
         upto = {t: o for t, o in self.upto.items() if t in held.values()}  # a trim may have taken all that one held
-        if offset == upto.get(txn):
+        if offset == self.upto.get(txn):
             return len([o for o, t in held.items() if t == txn])
         if offset < self.mark or offset <= upto.get(txn, -1) or upto.keys() - {txn}:
             return Status.TXN_CONFLICT
