@@ -68,21 +68,24 @@ if ordered then
 end
 
 -- Leases to deliver again ---------------------------------------------------------------------------------------------
--- First offset → { lease, its first offset to deliver, whether its count stays }.
+-- First offset → { lease, its first offset to deliver, the first one that keeps its count (nil: each counts one more) }.
 
 local again, truncated = {}, false
 
-local function add(lease, from, keeps_count)
+local function add(lease, from, keeps_from)
   local known = again[lease.first]
-  if not known or from < known[2] then
-    again[lease.first] = { lease, from, keeps_count or lease.consumer == cursors.UNSEEN }
+  if known then
+    known[2], known[3] = math.min(known[2], from), known[3] or keeps_from
+  else
+    again[lease.first] = { lease, from, lease.consumer == cursors.UNSEEN and from or keeps_from }
   end
 end
 
 local own = ARGV[12] == "1" and leases_of_request(c, consumer, request, now, wait) or {} -- of lost responses
 if ordered then
   for _, lease in ipairs(own) do
-    if lease.first > after then add(lease, lease.first, true) end
+    local from = math.max(lease.first, after + 1)
+    if lease.last >= from then add(lease, from, from) end
   end
   own = {}
   local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
@@ -91,8 +94,9 @@ if ordered then
   names[#names + 1] = before or nil -- it may begin before `after` and end after it
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     local is_own = lease.consumer == consumer
-    if lease.last > after and (is_own or cursors.is_others(lease, consumer)) then
-      add(lease, math.max(lease.first, after + 1), is_own and is_unseen)
+    local from = math.max(lease.first, after + 1)
+    if lease.last >= from and (is_own or cursors.is_others(lease, consumer)) then
+      add(lease, from, is_own and is_unseen and from or nil)
     end
   end
 end
@@ -115,14 +119,14 @@ if #found == 0 then found = cursors.leases_at(c, names) end
 local is_own = {}
 for _, lease in ipairs(own) do is_own[lease.first] = true end
 for _, lease in ipairs(found) do
-  if not is_own[lease.first] then add(lease, lease.first, false) end
+  if not is_own[lease.first] then add(lease, lease.first) end
 end
 
 local function by_offset(a, b) return a[1].first < b[1].first end
 local due = {}
 for _, each in pairs(again) do due[#due + 1] = each end
 table.sort(due, by_offset)
-for i, lease in ipairs(own) do own[i] = { lease, lease.first, true } end
+for i, lease in ipairs(own) do own[i] = { lease, lease.first, lease.first } end
 table.sort(own, by_offset)
 
 -- Limits of unacknowledged offsets.  A redelivery to the consumer that has the lease needs none, one from another consumer
@@ -197,21 +201,24 @@ local function redeliver(list)
       more, left = 1, 0 -- in order: no new records before all of those
       break
     end
-    local lease, from = each[1], each[2]
-    local count = each[3] and lease.count or lease.count + 1
+    local lease, from, keeps_from = each[1], each[2], each[3] or math.huge
     local most, which = allowed(lease)
     if most <= 0 then
       limit = which
       if ordered then break end -- otherwise, others may be this consumer's own
     else
-      local visit = take(count, lease)
-      local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, visit, clear_to)
-      if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
-      look = look - math.max(seen, 1)
-      if reached <= lease.last and not limit then more, look = 1, 0 end
+      local at, stop = from, nil
+      repeat
+        local count = at < keeps_from and lease.count + 1 or lease.count
+        stop = at < keeps_from and math.min(keeps_from, lease.last + 1) or lease.last + 1
+        local reached, seen, is_unclear = each_stretch(log, aborted, at, stop, look, take(count, lease), clear_to)
+        if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
+        at, look = reached, look - math.max(seen, 1)
+      until at < stop or at > lease.last
+      if at <= lease.last and not limit then more, look = 1, 0 end
       cursors.drop(c, lease)
       cursors.keep(c, lease, lease.first, from - 1)
-      cursors.keep(c, lease, reached, lease.last)
+      cursors.keep(c, lease, at, lease.last)
     end
   end
 end
@@ -251,7 +258,7 @@ end
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], now + wait_ms(wait, grant[3]), request) end
 if changed then cursors.save(c) end
-if #due > 0 then
+if #due > 0 or #own > 0 then
   next_due = first_deadline() -- some of the earlier leases are gone
 elseif #grants > 0 then
   next_due = math.min(next_due, now + wait_ms(wait, 0)) -- new records only

@@ -105,8 +105,17 @@ end
 
 local function own_grant(q, count) return queues.grant(q, consumer, count, now + wait_ms(wait, count), request) end
 
--- 1. Leases of this request, whose response was lost.
-if ARGV[9] == "1" then
+-- 1. Leases whose time is over wait from now on, and those behind them of their keys.
+local is_again = ARGV[9] == "1"
+local is_unseen = is_again and of_request(consumer, request, now, wait) or nil
+local overdue = 0
+for _, slot in ipairs(redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3])) do
+  if overdue < DUE_MAX then overdue = overdue + cursors.return_overdue(c, tonumber(slot), now, is_unseen) else more = 1 end
+end
+cursors.apply_followers(c, is_unseen)
+
+-- 2. Other leases of this request, whose response was lost.
+if is_again and more == 0 then
   local found = leases_of_request(c, consumer, request, now, wait)
   table.sort(found, function(a, b) return a.first < b.first end)
   for _, lease in ipairs(found) do
@@ -118,13 +127,6 @@ if ARGV[9] == "1" then
     end
   end
 end
-
--- 2. Leases whose time is over wait from now on.
-local overdue = 0
-for _, slot in ipairs(redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3])) do
-  if overdue < DUE_MAX then overdue = overdue + cursors.return_overdue(c, tonumber(slot), now) else more = 1 end
-end
-cursors.apply_followers(c)
 
 -- 3. Waiting records.  A key is blocked behind a record that another consumer or a transaction has, or that waits.
 local looked, found = 0, {}

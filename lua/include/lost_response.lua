@@ -13,15 +13,20 @@ local function is_superseded(c, request)
   return name ~= nil and name == known and tonumber(attempt) < tonumber(last)
 end
 
--- Returns the leases of all attempts of a request; without a request, those of its consumer with its deadline.
-local function leases_of_request(c, consumer, request, now, wait)
+-- Returns a function: whether a lease is of any attempt of a request; without a request, of its consumer with its deadline.
+local function of_request(consumer, request, now, wait)
   local name = named(request)
-  local function is_of_it(lease)
-    if not name then return lease.consumer == consumer and lease.deadline == now + wait_ms(wait, lease.count) end
-    return lease.consumer == consumer and named(lease.request) == name
+  return function(lease)
+    if lease.consumer ~= consumer then return false end
+    if not name then return lease.deadline == now + wait_ms(wait, lease.count) end
+    return named(lease.request) == name
   end
+end
+
+local function leases_of_request(c, consumer, request, now, wait)
+  local is_of_it = of_request(consumer, request, now, wait)
   if cursors.has_keys(c.kind) then return cursors.leases_where(c, math.huge, is_of_it) end
-  local found, names = {}, redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
+  local found, names = {}, redis.call("ZREVRANGEBYSCORE", c.due, "+inf", "0", "LIMIT", 0, AGAIN_MAX)
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     if is_of_it(lease) then found[#found + 1] = lease end
   end

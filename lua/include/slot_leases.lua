@@ -151,8 +151,10 @@ function cursors.return_followers(c, offset, deadline)
   q.returned_from = math.min(q.returned_from or i, i)
 end
 
--- Returns their number.
-function cursors.apply_followers(c)
+local function returned_to(grant, is_unseen) return is_unseen and is_unseen(grant) and cursors.UNSEEN or "" end
+
+-- Returns their number.  is_unseen: whether a grant did not reach its consumer; nil: all did.
+function cursors.apply_followers(c, is_unseen)
   local count = 0
   for _, q in pairs(c.queues) do
     if q.returned then
@@ -161,7 +163,7 @@ function cursors.apply_followers(c)
         local first, grant = q.returned[queues.key_at(q, i)], q.grants[state]
         if first and i > first[1] and grant and not cursors.is_unassigned(grant.consumer) then
           queues.leave(c, q, i)
-          queues.move(c, q, i, queues.grant(q, "", grant.count, first[2]))
+          queues.move(c, q, i, queues.grant(q, returned_to(grant, is_unseen), grant.count, first[2]))
           count = count + 1
         end
       end)
@@ -171,15 +173,16 @@ function cursors.apply_followers(c)
   return count
 end
 
--- Makes the offsets of a slot wait whose deadline has come, and those behind them of their keys.  Returns their number.
-function cursors.return_overdue(c, slot, now)
+-- Makes the offsets of a slot wait whose deadline has come, and notes those behind them of their keys.  Returns their
+-- number.  is_unseen: as in apply_followers.
+function cursors.return_overdue(c, slot, now, is_unseen)
   local q, count = cursors.queue(c, slot), 0
   local overdue = queues.ids(q, function(grant) return grant.deadline > 0 and grant.deadline <= now end)
   queues.each(q, queues.pattern(overdue), 1, function(i, state)
     local grant = q.grants[state]
     local was_leased = not cursors.is_unassigned(grant.consumer)
     queues.leave(c, q, i)
-    queues.move(c, q, i, queues.grant(q, was_leased and "" or grant.consumer, grant.count, 0))
+    queues.move(c, q, i, queues.grant(q, was_leased and returned_to(grant, is_unseen) or grant.consumer, grant.count, 0))
     if was_leased then cursors.return_followers(c, queues.offset_at(q, i), 0) end
     count = count + 1
   end)

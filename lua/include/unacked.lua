@@ -53,10 +53,8 @@ function cursors.changed_consumers(c)
       local member = consumers.parse(name, text or "")
       member.unacked = math.max(member.unacked + c.deltas[name], 0)
       if is_receiver then
-        if not text then
-          member.since = c.receiver.now
-          consumers.make_room(c.cursor, member.since)
-        end
+        if member.ends <= c.receiver.now then member.since = c.receiver.now end -- its earlier session is over
+        if not text then consumers.make_room(c.cursor, member.since) end
         member.ends = math.max(member.ends, c.receiver.ends)
         member.delivered = member.delivered + c.receiver.delivered
         member.redelivered = member.redelivered + c.receiver.redelivered

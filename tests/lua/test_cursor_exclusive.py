@@ -59,6 +59,18 @@ def test_an_exclusive_consumer_gets_what_lies_behind_the_last_it_has_in_order(ex
     exclusive.content()
 
 
+def test_a_delivery_that_was_not_seen_does_not_count_though_its_time_is_over(exclusive):
+    # Given one lease of ten messages, of which the consumer saw five
+    exclusive.receive()
+    exclusive.now += ACK_TIMEOUT
+    # When it asks again after their time, then only the five count as delivered once more
+    assert exclusive.receive(after=4).offsets == dict.fromkeys(range(5), 1) | dict.fromkeys(range(5, 10), 0)
+    # Also in two pages that end within the lease
+    exclusive.now += ACK_TIMEOUT
+    assert exclusive.receive(most=7, after=4).offsets == dict.fromkeys(range(5), 2) | {5: 0, 6: 0}
+    assert exclusive.receive(most=7, after=6).offsets == {7: 0, 8: 0, 9: 0}
+
+
 def test_nothing_new_is_delivered_before_hundreds_of_leases_that_were_lost(log):
     sub = Subscription(log, kind="exclusive")
     log.append(1_200)

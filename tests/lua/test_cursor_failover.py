@@ -95,6 +95,19 @@ def test_the_number_of_consumers_is_bounded(sub):
     assert set(consumers_of(sub)) == {"@c101"}
 
 
+def test_a_consumer_whose_session_was_over_joins_anew_also_by_a_receive(log, sub):
+    # Given an active consumer that has messages, and whose session ends
+    log.append(3)
+    epoch = sub.own("c1")[1]
+    sub.receive("c1", epoch=epoch)
+    sub.now += SESSION
+    joined = sub.now
+    # When it receives before anybody has taken over, then it stands behind nobody that joined before
+    sub.receive("c1", epoch=epoch)
+    since, *_ = sub.log.client.hget(sub.keys.cursor, "@c1").split()
+    assert int(since) == joined
+
+
 def test_a_repeated_leave_changes_nothing_that_came_after(sub):
     sub.own("c1")
     sub.own("c2")

@@ -39,6 +39,35 @@ def test_a_further_attempt_takes_over_all_that_the_earlier_ones_have_leased(sub)
     assert sub.receive("c2", 0, request="r.3", again=1).offsets == {}
 
 
+def test_a_further_attempt_says_when_the_leases_that_it_took_over_end(sub):
+    leased(sub, "r.0")
+    sub.now += 10
+    assert sub.receive("c1", 0, request="r.1", again=1).next_due == sub.now + ACK_TIMEOUT
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "exclusive", "failover"])
+def test_what_no_attempt_has_delivered_does_not_count_though_its_time_is_over(log, kind):
+    log.append(4)
+    keys = dict.fromkeys(range(4), "k")
+    sub = KeySharedSubscription(log, keys) if kind == "key_shared" else Subscription(log, kind=kind)
+    sub.receive("c1", 1)
+    more = {"after": 0} if kind in ("exclusive", "failover") else {}
+    assert list(sub.receive("c1", 2, request="r.0", **more).offsets) == [1, 2]
+    sub.now += ACK_TIMEOUT
+    assert sub.receive("c1", 4, request="r.1", again=1, **more).offsets == {0: 1, 1: 0, 2: 0, 3: 0}
+
+
+def test_an_earlier_record_of_the_key_whose_time_is_over_comes_before_what_the_request_had(log):
+    log.append(2)
+    sub = KeySharedSubscription(log, {0: "k", 1: "k"})
+    assert list(sub.receive("c1", 1).offsets) == [0]
+    sub.now += ACK_TIMEOUT - 10
+    assert list(sub.receive("c1", 1, request="r.0").offsets) == [1]
+    sub.now += 10
+    assert list(sub.receive("c1", 5, request="r.1", again=1).offsets.items()) == [(0, 1), (1, 0)]
+    sub.checked()
+
+
 @pytest.mark.parametrize("has_leased", [True, False])
 def test_an_attempt_that_was_taken_over_leases_no_more(sub, has_leased):
     """Such as one whose connection is broken, and that its broker does not know of yet."""

@@ -39,6 +39,18 @@ steps = st.one_of(
         step("end", st.sampled_from(["7", "8", "9"]), st.booleans()),
     ),
     step("receive", consumers, st.sampled_from([1, 3, 10, 100, 100]), st.none() | st.integers(0, 24)),
+    st.one_of(
+        step("receive", consumers, st.sampled_from([1, 3, 10, 100, 100]), st.none() | st.integers(0, 24)),
+        step("lost_receive", consumers, st.integers(1, 6)),
+        step("receive_again", consumers, st.integers(1, 6)),
+        step("late_attempt", consumers),
+    ),
+    st.one_of(
+        step("claim", consumers, st.none() | st.tuples(st.integers(0, SESSION + 1), st.integers(0, SESSION))),
+        step("receive_unclaimed", consumers, st.integers(1, 6)),
+        step("leave", consumers),
+        step("close", consumers),
+    ),
     step("ack_owned", consumers, picks),
     st.one_of(
         step("hold_owned", slots, consumers, picks),
@@ -72,6 +84,8 @@ class Run:
         self.model = Model(kind, start)
         self.what: dict[int, str] = {}  # offset → data, or what makes it undeliverable
         self.open: dict[str, list[int]] = {}  # producer → offsets of its transaction
+        self.epochs: dict[str, int] = {}  # as claimed
+        self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
         self.serials = [0, 9_007_199_254_740_993, 7, 281_474_976_710_655]
 
     def step(self, name: str, *args: Any) -> None:
@@ -116,20 +130,79 @@ class Run:
         self.what.update(dict.fromkeys(range(self.log.next, self.log.next + offsets), "gap"))
         self.log.gap(offsets)
 
-    def receive(self, consumer: str, most: int, pick: int | None) -> None:
-        log, model = self.log, self.model
+    def receive(
+        self, consumer: str, most: int, pick: int | None, request: str = "", attempt: int = 0, *, claims: bool = True
+    ) -> None:
         after = None if pick is None else self.near([pick])[0]
-        expected = model.receive(consumer, most, after, self.sub.now, log.start, log.stable, self.what)
-        named = "" if after is None else after
-        reply = self.sub.receive_raw(consumer, most, after=named, unseen=after is not None)
+        if claims and not self.claimed(consumer):
+            return
+        epoch = self.epochs.get(consumer, "")
+        expected = self.model.receive(consumer, most, after, self.sub.now, self.log, self.what, request, attempt)
+        reply = self.sub.receive_raw(
+            consumer, most, epoch=epoch, after="" if after is None else after, unseen=after is not None,
+            request=f"{request}.{attempt}" if request else "", again=int(attempt > 0),
+        )  # fmt: skip
         if isinstance(expected, Status):
             assert reply[0] == expected
             return
         got = {o: reply[i + 2] for i in range(6, len(reply), 11) for o in range(reply[i], reply[i + 1] + 1)}
         assert got == expected
-        due = [s.deadline for s in model.at.values() if isinstance(s, Leased)]
-        assert reply[1:4] == [model.mark, model.read, log.stable]
-        assert reply[4:6] == [model.is_more, min(due, default=-1)]
+        assert reply[3] == self.log.stable
+        if attempt or not self.flight.get(consumer, ("", 0))[1]:
+            due = [s.deadline for s in self.model.at.values() if isinstance(s, Leased)]
+            assert reply[1:3] == [self.model.mark, self.model.read]
+            assert reply[4:6] == [self.model.is_more, min(due, default=-1)]
+
+    def claimed(self, consumer: str) -> bool:
+        """Whether it is the owner, if there are owners."""
+        self.claim(consumer, None)
+        owner = self.model.owner
+        return owner is None or owner.name == consumer
+
+    def claim(self, consumer: str, pause: tuple[int, int] | None) -> None:
+        if self.model.owner is None:
+            return
+        now, ago = self.sub.now, None
+        if pause is not None:
+            ago = (sum(pause), pause[1])
+        expected = self.model.owner.claim(consumer, now, None if ago is None else (now - ago[0], now - ago[1]))
+        reply = self.sub.own(consumer, pause=ago)
+        if expected == Status.NOT_OWNER:
+            assert reply[:3] == [Status.OK, -1, self.model.owner.name]
+        elif expected is None:
+            self.epochs[consumer] = reply[1]
+            assert reply == [Status.OK, self.model.owner.epoch]
+        else:
+            assert reply[0] == expected
+
+    def receive_unclaimed(self, consumer: str, most: int) -> None:
+        """With the epoch of its last ownership."""
+        self.receive(consumer, most, None, claims=False)
+
+    def lost_receive(self, consumer: str, most: int) -> None:
+        self.requests += 1
+        self.flight[consumer] = (f"r{self.requests}", 0)
+        self.receive(consumer, most, None, *self.flight[consumer])
+
+    def receive_again(self, consumer: str, most: int) -> None:
+        if consumer in self.flight:
+            name, attempt = self.flight[consumer]
+            self.flight[consumer] = (name, attempt + 1)
+            self.receive(consumer, most, None, *self.flight[consumer])
+
+    def late_attempt(self, consumer: str) -> None:
+        """The first attempt of its last request arrives behind later ones."""
+        if consumer in self.flight and self.flight[consumer][1] > 0:
+            self.receive(consumer, 5, None, self.flight[consumer][0], 0)
+
+    def leave(self, consumer: str) -> None:
+        assert self.sub.leave(consumer) == [Status.OK]
+        self.model.leave(consumer)
+        self.flight.pop(consumer, None)
+
+    def close(self, consumer: str) -> None:
+        self.nack(consumer, None, 0)
+        self.leave(consumer)
 
     def ack(self, consumer: str, picks: list[int]) -> None:
         offsets = self.near(picks)
@@ -195,7 +268,7 @@ class Run:
         assert stats["acked"] == self.model.read - self.model.mark - sum(counts)
 
 
-@pytest.mark.parametrize("kind", ["shared", "exclusive"])
+@pytest.mark.parametrize("kind", ["shared", "exclusive", "failover"])
 def test_any_history_leaves_every_offset_where_the_model_has_it(redis_url, prefix, kind):
     numbers = count()
 

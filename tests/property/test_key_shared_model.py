@@ -44,6 +44,9 @@ steps = st.one_of(
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("lost_receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("receive_again", consumers, st.integers(0, 8), st.integers(1, 6)),
+    step("late_attempt", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("ack", consumers, some),
     step("ack", consumers, some),
     step("nack", consumers, some, st.sampled_from([0, 0, 700])),
@@ -62,6 +65,8 @@ class Run:
         self.key_of: dict[int, str] = {}
         self.sub = KeySharedSubscription(self.log, self.key_of)
         self.at: dict[int, Any] = {}  # records
+        self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
+        self.request_of: dict[int, str] = {}  # of leases
 
     def step(self, name: str, *args: Any) -> None:
         event(name)
@@ -79,17 +84,46 @@ class Run:
         self.log.append(records, producer="7", in_txn=True)
         self.log.end("7", commit=False)
 
-    def receive(self, consumer: str, most: int, window: int) -> None:
+    def receive(self, consumer: str, most: int, window: int, request: str = "", attempt: int = 0) -> None:
         read = int(self.log.client.hget(self.sub.keys.cursor, "read"))
-        got = self.sub.receive(consumer, most, window=(read, min(read + window, self.log.next)))
-        assert len(got.offsets) <= most
+        got = self.sub.receive(
+            consumer,
+            most,
+            window=(read, min(read + window, self.log.next)),
+            request=f"{request}.{attempt}" if request else "",
+            again=int(attempt > 0),
+        )
         for offset in self.at:
             if isinstance(self.at[offset], Leased) and self.at[offset].deadline <= self.sub.now:
                 self.give_back(offset)
+        # Leases of earlier attempts that are not over come first, beyond the limit if need be
+        mine = {o for o, name in self.request_of.items() if attempt and name == request and self.is_at(o, consumer)}
+        assert mine <= got.offsets.keys()
+        assert len(got.offsets) <= max(most, len(mine))
         for offset in sorted(got.offsets):
-            assert self.at[offset] == WAITS, f"{offset} is {self.at[offset]}"
+            assert offset in mine or self.at[offset] == WAITS, f"{offset} is {self.at[offset]}"
             assert all(self.is_at(earlier, consumer) for earlier in self.before(offset)), f"{offset} came too early"
             self.at[offset] = Leased(consumer, self.sub.now + ACK_TIMEOUT)
+            self.request_of[offset] = request
+
+    def lost_receive(self, consumer: str, most: int, window: int) -> None:
+        self.requests += 1
+        self.flight[consumer] = (f"r{self.requests}", 0)
+        self.receive(consumer, most, window, *self.flight[consumer])
+
+    def receive_again(self, consumer: str, most: int, window: int) -> None:
+        if consumer in self.flight:
+            name, attempt = self.flight[consumer]
+            self.flight[consumer] = (name, attempt + 1)
+            self.receive(consumer, most, window, *self.flight[consumer])
+
+    def late_attempt(self, consumer: str, most: int, window: int) -> None:
+        """The first attempt of its last request arrives behind later ones."""
+        name, attempt = self.flight.get(consumer, ("", 0))
+        if attempt > 0:
+            read = int(self.log.client.hget(self.sub.keys.cursor, "read"))
+            window_ = (read, min(read + window, self.log.next))
+            assert self.sub.receive(consumer, most, window=window_, request=f"{name}.0").offsets == {}
 
     def before(self, offset: int) -> list[int]:
         """Earlier records of the key that are not acknowledged."""
@@ -128,6 +162,7 @@ class Run:
     def leave(self, consumer: str) -> None:
         self.sub.nack(None, consumer)
         self.sub.leave(consumer)
+        self.flight.pop(consumer, None)
         for offset in self.at:
             if self.is_at(offset, consumer):
                 self.at[offset] = WAITS
@@ -151,8 +186,6 @@ class Run:
 
     def trim(self, start: int) -> None:
         start = min(max(start, self.log.start), self.log.stable)
-        for txn in TXNS:
-            self.end(txn, commit=True)
         self.log.trim(start)
         self.sub.stats()
         self.at.update({offset: DONE for offset in self.at if offset < start})

@@ -2,7 +2,8 @@
 
     DONE | Leased(consumer, times, deadline) | Held(transaction, times)        absent: never dispatched
 
-Each method returns what the script of that name returns: a status if it refuses, else the number of offsets.
+Each method returns what the script of that name returns: a status if it refuses, else the number of offsets.  Who owns
+an exclusive or failover subscription is in tests/support/owner_model.py.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION
+from tests.support.cursor_scripts import ACK_TIMEOUT
+from tests.support.owner_model import Owner
 
 DONE = "done"
 
@@ -30,8 +32,11 @@ class Model:
     def __init__(self, kind: str, start: int) -> None:
         self.kind, self.read = kind, start
         self.at: dict[int, Any] = {}
-        self.owner, self.until = "", 0
+        self.owner = Owner(kind) if kind in ("exclusive", "failover") else None
+        self.epoch = 0  # of the last receive
         self.last_consumer, self.taken = "", 0
+        self.request_of: dict[int, str] = {}  # of leases
+        self.attempts: dict[tuple[str, str], int] = {}  # consumer, request → the last attempt that was not the first
         self.is_more = False
         self.upto: dict[str, int] = {}  # cumulative: transaction → offset
 
@@ -44,33 +49,54 @@ class Model:
         self.at.update({o: DONE for o in self.at if o < start})
 
     def receive(
-        self, consumer: str, most: int, after: int | None, now: int, start: int, stable: int, what: dict[int, str]
+        self,
+        consumer: str,
+        most: int,
+        after: int | None,
+        now: int,
+        log: Any,
+        what: dict[int, str],
+        request: str = "",
+        attempt: int = 0,
     ) -> Any:
-        """after None: not given; else leases of the consumer beyond it were not received and keep their count."""
+        """after None: not given; else leases of the consumer beyond it were not received and keep their count.
+        request, attempt: leases of earlier attempts become leases of this one."""
         has, unseen = -1 if after is None else after, after is not None
-        if self.kind == "exclusive":
-            if self.owner != consumer and self.until > now:
-                return Status.CONSUMER_BUSY
-            self.owner, self.until = consumer, now + SESSION
-        self.trim(start)
-        if self.last_consumer != consumer:
-            self.last_consumer, self.taken, has, unseen = consumer, self.read, -1, False
-        counts = dict[int, int]()
+        if self.owner and self.owner.epochs.get(consumer, -1) < self.epoch:
+            return Status.NOT_OWNER
+        if request and attempt < self.attempts.get((consumer, request), 0):
+            return {}
+        if attempt:
+            self.attempts = {k: v for k, v in self.attempts.items() if k[0] != consumer} | {
+                (consumer, request): attempt
+            }
+        self.trim(log.start)
+        if self.owner:
+            self.epoch = self.owner.epochs[consumer]
+            self.owner.heard(consumer, now)
+            if self.last_consumer != consumer:
+                self.last_consumer, self.taken, has, unseen = consumer, self.read, -1, False
+        mine, counts = dict[int, int](), dict[int, int]()
         for o, s in self.at.items():
             if isinstance(s, Leased):
-                if s.deadline <= now:
-                    counts[o] = s.times + 1
-                elif self.kind == "exclusive" and o > has and s.consumer != "":
-                    counts[o] = s.times + (0 if unseen and s.consumer == consumer else 1)
-        got = {o: counts[o] for o in sorted(counts)[:most]}
-        self.is_more = len(counts) > most
-        while self.read < stable and (what[self.read] != "data" or len(got) < most):
+                is_own, is_due = s.consumer == consumer, s.deadline <= now
+                is_of_it = attempt > 0 and is_own and self.request_of.get(o) == request
+                if not self.owner and is_of_it:
+                    mine[o] = s.times
+                elif is_due or (self.owner and o > has and s.consumer != ""):
+                    keeps = self.owner and o > has and is_own and (unseen or is_of_it)
+                    counts[o] = s.times + (0 if keeps else 1)
+        room = max(most - len(mine), 0)
+        got = mine | {o: counts[o] for o in sorted(counts)[:room]}
+        self.is_more = len(counts) > room
+        while self.read < log.stable and (what[self.read] != "data" or len(got) < most):
             if what[self.read] == "data":
                 got[self.read] = 0
             self.at[self.read] = DONE
             self.read += 1
-        self.is_more = self.is_more or self.read < stable
+        self.is_more = self.is_more or self.read < log.stable
         self.at.update({o: Leased(consumer, count, now + ACK_TIMEOUT) for o, count in got.items()})
+        self.request_of.update(dict.fromkeys(got, request))
         return got
 
     def _refused(self, offsets: list[int], consumer: str) -> Status | None:
@@ -89,7 +115,7 @@ class Model:
         return refused
 
     def _not_cumulative(self, offset: int) -> Status | None:
-        if self.kind != "exclusive":
+        if not self.owner:
             return Status.WRONG_KIND
         return Status.NOT_DELIVERED if offset >= self.read else None
 
@@ -155,6 +181,11 @@ class Model:
         mine = {o: s for o, s in mine.items() if offsets is None or o in offsets}
         self.at.update({o: Leased("", s.times, due) for o, s in mine.items()})
         return len(mine)
+
+    def leave(self, consumer: str) -> None:
+        """Its leases stay, until their time is over or the next owner takes them."""
+        if self.owner:
+            self.owner.leave(consumer)
 
     def seek(self, to: int) -> None:
         self.read, self.at, self.taken = to, {}, to
