@@ -102,8 +102,9 @@ def test_a_consumer_whose_session_was_over_joins_anew_also_by_a_receive(log, sub
     sub.receive("c1", epoch=epoch)
     sub.now += SESSION
     joined = sub.now
-    # When it receives before anybody has taken over, then it stands behind nobody that joined before
+    # When it receives before anybody has taken over
     sub.receive("c1", epoch=epoch)
+    # Then it has joined at that time
     since, *_ = sub.log.client.hget(sub.keys.cursor, "@c1").split()
     assert int(since) == joined
 
