@@ -1,8 +1,12 @@
-"""`redis-ledger subscriptions`: create, list, describe, lag, lags, seek, delete, dead-letters, put-back, note-offsets,
-and what a subscription holds: pending, record, analyze-backlog.  `redis-ledger groups` is for Kafka groups."""
+"""`redis-ledger subscriptions`: create, list, describe, lag, lags, seek, snapshot, delete, dead-letters, put-back,
+note-offsets, and what a subscription holds: pending, record, analyze-backlog.
+
+`redis-ledger groups` is for Kafka groups.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
@@ -30,6 +34,7 @@ from redis_ledger.client.inspection_models import (
     RecordState,
     TotalLag,
 )
+from redis_ledger.client.snapshots import Snapshot
 
 subscriptions = group("Create, list, describe, seek and delete subscriptions.")
 subscriptions.command("dead-letters")(dead_letters)
@@ -138,6 +143,9 @@ def seek(
     offset: Annotated[
         list[str] | None, typer.Option(metavar="PARTITION:OFFSET", help="May be repeated: 0:1200.")
     ] = None,
+    snapshot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file that `subscriptions snapshot` has printed.")
+    ] = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
@@ -145,11 +153,20 @@ def seek(
     with reporting(json):
         at_ms = moment(time, "--time")
         offsets = parse_offsets(offset)
-        if sum(given is not None for given in (to, at_ms, offsets)) != 1:
-            raise CommandError("Give exactly one of --to, --time and --offset.")
+        if sum(given is not None for given in (to, at_ms, offsets, snapshot)) != 1:
+            raise CommandError("Give exactly one of --to, --time, --offset and --snapshot.")
+        state = None if snapshot is None else _read_snapshot(snapshot)
     with connected(url, json) as client:
         where = cast("Literal['earliest', 'latest'] | None", to)
-        show(client.subscriptions.seek(topic, name, where, offsets=offsets, timestamp_ms=at_ms), json)
+        found = client.subscriptions.seek(topic, name, where, offsets=offsets, timestamp_ms=at_ms, snapshot=state)
+        show(found, json)
+
+
+@subscriptions.command()
+def snapshot(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> None:
+    """Print what is acknowledged, for `seek --snapshot`."""
+    with connected(url, json) as client:
+        document(client.subscriptions.snapshot(topic, name))
 
 
 @subscriptions.command()
@@ -304,6 +321,16 @@ def parse_offsets(given: list[str] | None) -> dict[int, int] | None:
             raise CommandError(f"--offset is {text!r}; give PARTITION:OFFSET, for example 0:1200.")
         found[int(partition)] = int(offset)
     return found
+
+
+def _read_snapshot(file: Path) -> Snapshot:
+    """Raises CommandError."""
+    try:
+        return Snapshot.decode(file.read_bytes())
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise CommandError(f"{file} is no snapshot: {error}.") from None
 
 
 def _counts(name: str, found: BacklogAnalysis) -> tuple[Any, ...]:

@@ -240,8 +240,10 @@ for _, grant in ipairs(grants) do
   if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
 end
 
+if cursors.skip(c, stable) then changed = true end
 if c.read < stable then
-  local reached, _, is_unclear = each_stretch(log, aborted, c.read, stable, math.max(look, 1), take(0), clear_to)
+  local visit = cursors.by_parts(c, take(0))
+  local reached, _, is_unclear = each_stretch(log, aborted, c.read, stable, math.max(look, 1), visit, clear_to)
   if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
   if reached < stable then more = 1 end
   c.read = reached

@@ -230,6 +230,7 @@ local function take(first, last, fields)
   return stop
 end
 
+cursors.skip(c, stable)
 -- If the consumer got some, and there is enough for others: not yet, so that calls which read new records read many.
 local is_enough = c.delivered > delivered_before and 2 * c.returned > waiting_max and more == 0
 if not is_enough and c.read < stable and more ~= 2 and more ~= 3 and left > 0 and room > 0 then
@@ -237,7 +238,8 @@ if not is_enough and c.read < stable and more ~= 2 and more ~= 3 and left > 0 an
   if c.read < from or c.read >= upto then
     more = 5
   else
-    local reached, _, is_unclear = each_stretch(log, aborted, c.read, upto, LOOK_MAX, take, clear_to)
+    local visit = cursors.by_parts(c, take)
+    local reached, _, is_unclear = each_stretch(log, aborted, c.read, upto, LOOK_MAX, visit, clear_to)
     if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
     c.read = reached
     if limit then

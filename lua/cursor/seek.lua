@@ -16,6 +16,7 @@ SOURCE      requirements AK-30; docs/decisions/0004, 0049
 ]]
 --- @include "include/status"
 --- @include "include/start_offset"
+--- @include "include/reset_cursor"
 --- @include "include/partition"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
@@ -36,8 +37,5 @@ if kind == "kafka" then
   redis.call("HSET", KEYS[7], "", "")
   return { OK, at }
 end
-redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0, "taken", at, "tracked", -1)
-redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
-for _, key in ipairs({ KEYS[3], KEYS[4], KEYS[7] }) do redis.call("HSET", key, "", "") end
-for _, key in ipairs({ KEYS[5], KEYS[6] }) do redis.call("ZADD", key, -1, "") end
+reset_cursor(at, 0)
 return { OK, at }

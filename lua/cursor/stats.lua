@@ -19,6 +19,7 @@ SOURCE      requirements TB-30; docs/decisions/0004
 --- @include "include/cursor"
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
+local AHEAD_MAX = 1048576 -- offsets of which acknowledgements are counted
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c = cursors.read(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
@@ -32,8 +33,13 @@ else
   from = c.read
 end
 
-local reached = each_stretch(KEYS[2], KEYS[3], from, stable, tonumber(ARGV[2]), function(first, last, fields)
-  if fields then unread = unread + last - first + 1 end
+local to, ahead = stable, 0 -- ahead: acknowledged and not dispatched yet
+if c.ahead > from then to = math.min(stable, from + AHEAD_MAX) end
+local reached = each_stretch(KEYS[2], KEYS[3], from, to, tonumber(ARGV[2]), function(first, last, fields)
+  local size = last - first + 1
+  local acked = first < c.ahead and cursors.acked(c, first, last) or 0
+  ahead = ahead + acked
+  if fields then unread = unread + size - acked end
 end, checkpoints.read(state[5]))
 local beyond = math.max(stable - reached, 0)
 local is_exact, created = beyond == 0 and 1 or 0, redis.call("HGET", c.cursor, "created")
@@ -43,7 +49,7 @@ if offset then
 end
 local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 return {
-  OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held, c.leased - c.returned, c.held,
+  OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held + ahead, c.leased - c.returned, c.held,
   c.leased + c.held + unread + beyond, is_exact, c.delivered, c.redelivered, c.consumer, c.consumer_until,
   created, tonumber(following or -1), c.returned,
 }

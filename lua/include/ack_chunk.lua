@@ -180,6 +180,30 @@ function sets.absent(set, at)
   return found
 end
 
+-- Returns the first number from `at` on that is in the set; 8192 if none is.
+function sets.present(set, at)
+  sets.settle(set)
+  local runs, bits = set.runs, set.bits
+  if runs then
+    for i = 1, #runs, 2 do
+      if at <= runs[i + 1] then return math.max(at, runs[i]) end
+    end
+    return 8 * BITMAP_BYTES
+  end
+  local i = math.floor(at / 8) + 1
+  local byte = bit.band(string.byte(bits, i), bit.rshift(255, at % 8))
+  if byte == 0 then
+    i = string.find(bits, "[^%z]", i + 1)
+    if not i then return 8 * BITMAP_BYTES end
+    byte = string.byte(bits, i)
+  end
+  local found = 8 * i - 8
+  while byte < 128 do
+    byte, found = byte * 2, found + 1
+  end
+  return found
+end
+
 -- Returns the number of bits set in a byte.  A table of all bytes would cost each call more than it saves in most.
 local known_ones = {}
 local function ones(byte)

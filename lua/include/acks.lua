@@ -88,6 +88,45 @@ function cursors.unset(c, at)
   end
 end
 
+-- Returns the first of the offsets first to last that is acknowledged; last + 1 if none is.
+function cursors.set(c, first, last)
+  while first <= last do
+    local n = math.floor(first / CHUNK)
+    local found = sets.present(cursors.chunk(c, n), first - n * CHUNK)
+    if found < CHUNK then return math.min(n * CHUNK + found, last + 1) end
+    first = (n + 1) * CHUNK
+  end
+  return last + 1
+end
+
+-- Passes over the offsets from `read` on that are acknowledged already, up to `stable`.  Returns whether there were any.
+function cursors.skip(c, stable)
+  if c.read >= c.ahead then return false end
+  local before = c.read
+  c.read = math.max(math.min(cursors.unset(c, before), stable), before)
+  return c.read > before
+end
+
+-- Returns a visitor for each_stretch that calls `visit`, of ranges that are partly acknowledged with their parts: new
+-- records may be acknowledged after cursor/restore.  After PARTS_MAX parts it stops.
+local PARTS_MAX = 300
+function cursors.by_parts(c, visit)
+  if c.read >= c.ahead then return visit end
+  local parts = 0
+  return function(first, last, fields)
+    if not fields or first >= c.ahead then return visit(first, last, fields) end
+    while first <= last do
+      local unset = cursors.unset(c, first)
+      local upto = unset > first and math.min(unset - 1, last) or cursors.set(c, first, last) - 1
+      if parts >= PARTS_MAX then return first end
+      parts = parts + 1
+      local stop = visit(first, upto, unset == first and fields or nil)
+      if stop then return stop end
+      first = upto + 1
+    end
+  end
+end
+
 -- Returns how many of the offsets first to last are acknowledged.
 function cursors.acked(c, first, last)
   local count = math.max(math.min(last + 1, c.mark) - first, 0)

@@ -9,6 +9,7 @@
 --     leased, returned   number of leased offsets, and how many of these have no consumer: they were returned by a nack
 --              or by an aborted transaction
 --     acks     offsets acknowledged beyond the mark: include/acks
+--     ahead    after cursor/restore: offsets from `read` up to it may be acknowledged as well
 --     consumer, epoch, taken   of an exclusive or failover subscription: the last consumer that received here, the epoch
 --              of its ownership (cursor/claim), and the value of `read` when it received for the first time
 --     @<name>  a consumer, with the number of offsets that it has leased or acknowledged in an open transaction
@@ -39,7 +40,7 @@ end
 -- caller: the consumer that receives: cursors.member
 function cursors.read(cursor, acks, leases, spans, due, pending, caller)
   local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer_until", "epoch", "taken", "returned", "tracked", "@" .. (caller or ""))
+    "consumer_until", "epoch", "taken", "returned", "tracked", "ahead", "@" .. (caller or ""))
   if not v[1] then return nil end
   local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
   local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
@@ -52,7 +53,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending, caller)
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
     is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, queues = {}, places = {},
-    caller = caller, row = v[14] or "",
+    ahead = tonumber(v[14] or 0), caller = caller, row = v[15] or "",
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
   return c

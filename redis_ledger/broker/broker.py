@@ -53,6 +53,7 @@ from redis_ledger.broker.security.scram_credentials import ScramCredentials
 from redis_ledger.broker.security.service import Security
 from redis_ledger.broker.security.transaction_owners import TransactionOwners
 from redis_ledger.broker.subscriptions.cursor_administration import CursorAdministration
+from redis_ledger.broker.subscriptions.cursor_snapshots import CursorSnapshots
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
 from redis_ledger.broker.subscriptions.inspection import SubscriptionInspection
@@ -183,6 +184,7 @@ class Broker:
         self.lag_reader = LagReader(store, self.catalog)
         self.unacked = UnackedMessages(store, self.catalog)
         self.inspection = SubscriptionInspection(store, self.subscriptions.cursors, self.coordinators)
+        self.cursor_snapshots = CursorSnapshots(store, self.subscriptions, self.waiters, clock)
         self.partition_transactions = PartitionTransactionsReader(store, self.catalog, self.coordinators)
         single = SingleAppend(self.records, self.producers.ids.allocate_keyed)
         self.execute = Execute(self.coordinators, self.transactions, self.records, single, self.subscriptions)

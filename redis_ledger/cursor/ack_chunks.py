@@ -1,4 +1,4 @@
-"""Reads acknowledged offsets beyond the mark-delete position as lua/include/acks stores them: chunks of 8192 offsets.
+"""Acknowledged offsets beyond the mark-delete position as lua/include/acks stores them: chunks of 8192 offsets.
 
     acks   "8e9m"  full: the chunks 8192 m to 8192 m + 8191 of which every offset is acknowledged, a list or a bitmap
            "9e9n"  chunk n as a list: lengths of stretches in turn, the first one not acknowledged
@@ -18,6 +18,7 @@ from redis_ledger.cursor.ranges import Range
 CHUNK = 8192
 BYTES = CHUNK // 8
 LIST_BYTES_MAX = 128  # a longer value in a field of both forms is a bitmap
+RUNS_MAX = 32  # of a list
 _NAME = re.compile(rb"(?:(?P<form>[89])e9)?(?P<number>0|[1-9]\d*)\Z")
 
 
@@ -68,6 +69,41 @@ def ranges(fields: Mapping[bytes, bytes], first: int, end: int) -> list[Range]:
     return _merged(found)
 
 
+def count_runs(fields: Mapping[bytes, bytes]) -> int:
+    """Returns the number of runs in all values, at least that of ranges.  Cost: a microsecond a field."""
+    count = 0
+    for name, value in fields.items():
+        if len(value) > LIST_BYTES_MAX or not name.startswith((b"8e9", b"9e9")):
+            bits = int.from_bytes(value, "big")
+            count += (bits & ~(bits >> 1)).bit_count()
+        else:
+            count += len(value) // 2
+    return count
+
+
+def fields_of(ranges: Iterable[Range], fields_max: int) -> dict[bytes, bytes] | None:
+    """Returns the fields to store for ranges, ascending and with gaps between them; None if there are more than
+    fields_max."""
+    chunks, groups = dict[int, list[Range]](), dict[int, list[Range]]()
+    for first, last in ranges:
+        while first <= last:
+            number, behind = first // CHUNK, (last + 1) // CHUNK  # behind: the first chunk that is not covered whole
+            if first % CHUNK == 0 and behind > number:
+                into, number, stop = groups, number // CHUNK, min(behind * CHUNK, (number // CHUNK + 1) * CHUNK**2) - 1
+                run = Range(first // CHUNK % CHUNK, stop // CHUNK % CHUNK)
+            else:
+                into, stop = chunks, min(last, number * CHUNK + CHUNK - 1)
+                run = Range(first % CHUNK, stop % CHUNK)
+            into.setdefault(number, []).append(run)
+            if len(chunks) + len(groups) > fields_max:
+                return None
+            first = stop + 1
+    fields = {full_name(group * CHUNK): _text(runs) for group, runs in groups.items()}
+    for chunk, runs in chunks.items():
+        fields[list_name(chunk) if len(runs) <= RUNS_MAX else b"%d" % chunk] = _text(runs)
+    return fields
+
+
 def without(fields: Mapping[bytes, bytes], chunk: int) -> bytes | None:
     """Returns the value of the chunk's group without the chunk, as a bitmap; None if it is not in it."""
     bits = int.from_bytes(_bitmap(_runs(fields.get(full_name(chunk), b""))), "big")
@@ -97,6 +133,18 @@ def _bitmap(runs: Iterable[Range], of: bytes = b"") -> bytes:
     for first, last in runs:
         bits |= (1 << (last - first + 1)) - 1 << CHUNK - 1 - last
     return bits.to_bytes(BYTES, "big")
+
+
+def _text(runs: Sequence[Range]) -> bytes:
+    """A list, or a bitmap if that has too many runs."""
+    if len(runs) > RUNS_MAX:
+        return _bitmap(runs)
+    text, at = bytearray(), 0
+    for first, last in runs:
+        for length in (first - at, last - first + 1):
+            text += bytes((length,)) if length < 128 else bytes((length % 128 + 128, length // 128))
+        at = last + 1
+    return bytes(text)
 
 
 def _runs(value: bytes) -> Iterator[Range]:

@@ -69,10 +69,10 @@ def decide(offset: int, facts: RecordFacts) -> RecordState:
         return RecordState("acknowledged", "mark_delete")
     if facts.kind == "kafka":
         return RecordState("not_acknowledged")
-    if offset >= facts.read:
-        return RecordState("not_delivered")
     if facts.is_acked:
         return RecordState("acknowledged", "individual")
+    if offset >= facts.read:
+        return RecordState("not_delivered")
     if facts.lease is not None:
         return RecordState("delivered", "leased" if facts.lease.consumer else "returned")
     return RecordState("pending_ack")

@@ -29,6 +29,18 @@ class WrongSubscriptionKind(Conflict):
     code, kafka_code = "wrong_subscription_kind", 23
 
 
+class SnapshotMismatch(Conflict):
+    """The snapshot is of another topic or another kind of subscription. Use one of this topic and kind."""
+
+    code = "snapshot_mismatch"
+
+
+class SnapshotTooLarge(Conflict):
+    """The subscription has too many gaps between acknowledgements for a snapshot. Let its consumers fill them."""
+
+    code = "snapshot_too_large"
+
+
 class ConsumerBusy(Conflict):
     """Another consumer owns this exclusive subscription. Stop it, wait until its session ends, or use a shared one."""
 

@@ -95,6 +95,7 @@ CASES = [
      [(Op.READ, TOPIC, "orders"), (Op.READ, GROUP, "billing")], 200),
     ("GET", f"{ONE}/partitions/0/transactions", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
     ("GET", f"{ONE}/pending/billing", None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
+    ("GET", f"{ONE}/snapshot/billing", None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
     ("GET", f"{ONE}/lag/billing", None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
     ("GET", f"{ONE}/partitions/0/backlog/billing", None,
      [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),

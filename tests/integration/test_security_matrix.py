@@ -126,6 +126,7 @@ ACTS = [
     act("see what a group holds", DESCRIBERS, {
         "get_lag": calls("GET", f"{ONE}/lag/g-rest"),
         "pending_acknowledgements": calls("GET", f"{ONE}/pending/g-rest"),
+        "snapshot": calls("GET", f"{ONE}/snapshot/g-rest"),
         "record_state": calls("GET", f"{ONE}/partitions/0/records/0/subscriptions/g-rest"),
         "analyze_backlog": calls("GET", f"{ONE}/partitions/0/backlog/g-rest"),
     }),

@@ -20,6 +20,7 @@ ADDS_DATA = {
     "ledger/catalog",  # a topic, or partitions of one
     "ledger/create",  # the keys of a partition
     "ledger/snapshot",  # of what the log says: it can be taken later
+    "cursor/restore",  # acknowledgements of a snapshot
     "delay/move",  # an index entry beside the one that is there
 }
 # Plain commands that Redis refuses when it is full, and why that is right.

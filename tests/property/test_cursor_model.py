@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_model import DONE, Held, Leased, Model
 from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
@@ -69,6 +70,9 @@ steps = st.one_of(
         step("trim", st.integers(1, 10)),
         st.one_of(
             step("seek", st.sampled_from(["earliest", "latest", 3])),
+            step("snapshot"),
+            step("restore"),
+            step("restore"),
             step("gap", st.sampled_from([1, 2, 7, 7, CHUNK + 3])),
         ),
     ),
@@ -86,6 +90,7 @@ class Run:
         self.open: dict[str, list[int]] = {}  # producer → offsets of its transaction
         self.epochs: dict[str, int] = {}  # as claimed
         self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
+        self.kept: tuple[int, set[int]] = (start, set())
         self.serials = [0, 9_007_199_254_740_993, 7, 281_474_976_710_655]
 
     def step(self, name: str, *args: Any) -> None:
@@ -255,6 +260,16 @@ class Run:
         assert self.sub.seek(where) == [Status.OK, str(at)]
         self.model.seek(at)
 
+    def snapshot(self) -> None:
+        self.kept = self.model.snapshot()
+        mark, ranges = self.sub.snapshot()
+        assert (mark, ranges) == (self.kept[0], to_ranges(self.kept[1]))
+
+    def restore(self) -> None:
+        mark, acked = self.kept
+        assert self.sub.restore(mark, to_ranges(acked)) == [Status.OK, str(mark)]
+        self.model.seek(mark, acked)
+
     def trim(self, offsets: int) -> None:
         self.log.trim(min(self.log.start + offsets, self.log.stable))
         stats = self.sub.stats()
@@ -263,9 +278,11 @@ class Run:
         counts = (sum(isinstance(s, Leased) for s in states), sum(isinstance(s, Held) for s in states))
         delivered = sum(isinstance(s, Leased) and s.consumer not in ("", "%") for s in states)
         assert (stats["leased"], stats["held"]) == (delivered, counts[1])
-        ahead = sum(self.what[o] == "data" for o in range(self.model.read, self.log.stable))
+        new = range(self.model.read, self.log.stable)
+        ahead = sum(self.what[o] == "data" and o not in self.model.ahead for o in new)
         assert (stats["backlog"], stats["exact"]) == (sum(counts) + ahead, 1)
-        assert stats["acked"] == self.model.read - self.model.mark - sum(counts)
+        acked = sum(o in self.model.ahead for o in new)
+        assert stats["acked"] == self.model.read - self.model.mark - sum(counts) + acked
 
 
 @pytest.mark.parametrize("kind", ["shared", "exclusive", "failover"])

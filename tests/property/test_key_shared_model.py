@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from redis_ledger.cursor.ranges import Range
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION, connected
 from tests.support.fake_log import FakeLog
@@ -56,6 +57,8 @@ steps = st.one_of(
     step("wait", st.sampled_from([100, 700, SESSION, ACK_TIMEOUT])),
     step("trim", st.integers(0, 20)),
     step("seek", st.integers(0, 30)),
+    step("snapshot"),
+    step("restore"),
 )
 
 
@@ -67,6 +70,7 @@ class Run:
         self.at: dict[int, Any] = {}  # records
         self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
         self.request_of: dict[int, str] = {}  # of leases
+        self.kept: tuple[int, list[Range]] = (0, [])
 
     def step(self, name: str, *args: Any) -> None:
         event(name)
@@ -194,6 +198,19 @@ class Run:
         at = min(max(offset, self.log.start), self.log.next)
         assert self.sub.seek(at)[0] == Status.OK
         self.at.update({each: DONE if each < at else WAITS for each in self.at})
+
+    def snapshot(self) -> None:
+        self.kept = mark, ranges = self.sub.snapshot()
+        start = max(mark, self.log.start)  # the mark of a cursor that no call has read since a trim may be below it
+        acked = {o for o in self.at if o < start or any(first <= o <= last for first, last in ranges)}
+        assert acked == {o for o, state in self.at.items() if state == DONE}
+
+    def restore(self) -> None:
+        mark, ranges = self.kept
+        assert self.sub.restore(mark, ranges)[0] == Status.OK
+        for o in self.at:
+            is_acked = o < max(mark, self.log.start) or any(first <= o <= last for first, last in ranges)
+            self.at[o] = DONE if is_acked else WAITS
 
     def drain(self) -> None:
         """Everything is delivered in the end, and acknowledged."""

@@ -8,6 +8,7 @@ an exclusive or failover subscription is in tests/support/owner_model.py.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from redis_ledger.store.script_status import Status
@@ -38,6 +39,7 @@ class Model:
         self.request_of: dict[int, str] = {}  # of leases
         self.attempts: dict[tuple[str, str], int] = {}  # consumer, request → the last attempt that was not the first
         self.is_more = False
+        self.ahead = set[int]()  # acknowledged from `read` on, by a snapshot
         self.upto: dict[str, int] = {}  # cumulative: transaction → offset
 
     @property
@@ -89,8 +91,8 @@ class Model:
         room = max(most - len(mine), 0)
         got = mine | {o: counts[o] for o in sorted(counts)[:room]}
         self.is_more = len(counts) > room
-        while self.read < log.stable and (what[self.read] != "data" or len(got) < most):
-            if what[self.read] == "data":
+        while self.read < log.stable and (self._passes(what) or len(got) < most):
+            if not self._passes(what):
                 got[self.read] = 0
             self.at[self.read] = DONE
             self.read += 1
@@ -98,6 +100,9 @@ class Model:
         self.at.update({o: Leased(consumer, count, now + ACK_TIMEOUT) for o, count in got.items()})
         self.request_of.update(dict.fromkeys(got, request))
         return got
+
+    def _passes(self, what: dict[int, str]) -> bool:
+        return what[self.read] != "data" or self.read in self.ahead
 
     def _refused(self, offsets: list[int], consumer: str) -> Status | None:
         if max(offsets) >= self.read:
@@ -187,6 +192,11 @@ class Model:
         if self.owner:
             self.owner.leave(consumer)
 
-    def seek(self, to: int) -> None:
-        self.read, self.at, self.taken = to, {}, to
+    def snapshot(self) -> tuple[int, set[int]]:
+        """The mark, and what is acknowledged beyond it."""
+        done = {o for o, s in self.at.items() if s == DONE} | {o for o in self.ahead if o >= self.read}
+        return self.mark, {o for o in done if o >= self.mark}
+
+    def seek(self, to: int, acked: Collection[int] = ()) -> None:
+        self.read, self.at, self.taken, self.ahead = to, {}, to, set(acked)
         self.upto.clear()

@@ -6,7 +6,7 @@ Replies are decoded as far as reading them needs: statuses are Status, bytes bec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from redis import Redis
 from redis.cluster import ClusterNode, RedisCluster
 
 from redis_ledger.cursor import ack_chunks
-from redis_ledger.cursor.ranges import flat, to_ranges
+from redis_ledger.cursor.ranges import Range, flat, to_ranges
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script, folder
@@ -221,6 +221,21 @@ class Subscription:
     def seek(self, where: Any, fence: Any = "") -> list[Any]:
         return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where, fence, self.now)
 
+    def snapshot(self) -> tuple[int, list[Range]]:
+        """The mark, and what is acknowledged beyond it."""
+        mark, read, ahead = (
+            int(each or 0) for each in self.log.client.hmget(self.keys.cursor, "mark", "read", "ahead")
+        )
+        return mark, ack_chunks.ranges(self.log.client.hgetall(self.keys.acks), mark, max(read, ahead))
+
+    def restore(self, mark: int, ranges: Iterable[Range], *, kind: str = "", topic_id: str = TOPIC_ID) -> list[Any]:
+        ranges = list(ranges)
+        fields = ack_chunks.fields_of(ranges, 4096)
+        assert fields is not None
+        ahead = ranges[-1].last + 1 if ranges else mark
+        args = (topic_id, kind or self.kind, mark, ahead, *(each for field in fields.items() for each in field))
+        return self.run("cursor/restore", (self.log.keys.state, *self.keys.all(), self.log.keys.none), *args)
+
     def stats(self, entries_max: int = 1000) -> dict[str, Any]:
         p = self.log.keys
         reply = self.run("cursor/stats", (p.state, p.log, p.aborted, *self.keys.all()), TOPIC_ID, entries_max)
@@ -273,7 +288,11 @@ class Subscription:
             of, number = form[1], int(form[2])
             assert len(value) <= (CHUNK // 64 if of == b"9e9" else CHUNK // 8)
             assert number >= mark // (CHUNK * CHUNK if of == b"8e9" else CHUNK), "a chunk below the mark was kept"
-        bits = {o for first, last in ack_chunks.ranges(acks, 0, 1 << 60) for o in range(max(first, mark), last + 1)}
+        acked = {o for first, last in ack_chunks.ranges(acks, 0, 1 << 60) for o in range(max(first, mark), last + 1)}
+        assert max(acked, default=-1) < max(read, int(fields.get("ahead", 0))), (
+            "acknowledged beyond what was dispatched"
+        )
+        bits = {o for o in acked if o < read}
 
         held, leased = set(pending), set(leases)
         assert not bits & leased

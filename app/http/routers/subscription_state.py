@@ -1,4 +1,5 @@
-"""What a subscription holds: /v1/topics/{topic}/pending/{name}, .../backlog/{name}, and the state of one record in it.
+"""What a subscription holds: /v1/topics/{topic}/pending/{name}, .../backlog/{name}, .../snapshot/{name}, and the state
+of one record in it.
 
 The name is last, since it may contain slashes and colons.
 """
@@ -17,6 +18,7 @@ from redis_ledger.app.http.routers.records import partition_number
 from redis_ledger.app.http.routers.subscriptions import known
 from redis_ledger.app.http.schemas import examples_inspection as examples
 from redis_ledger.app.http.schemas import inspection as bodies
+from redis_ledger.app.http.schemas import subscriptions
 from redis_ledger.broker.subscriptions.inspection import (
     BacklogAnalysis,
     PendingAcknowledgements,
@@ -26,10 +28,12 @@ from redis_ledger.broker.subscriptions.inspection import (
 from redis_ledger.errors import (
     InvalidPosition,
     OffsetOutOfRange,
+    SnapshotTooLarge,
     TransactionNotFound,
     UnknownPartition,
     UnknownSubscription,
     UnknownTopic,
+    WrongSubscriptionKind,
 )
 from redis_ledger.ids import MessageId, TxnId
 
@@ -58,6 +62,27 @@ async def pending_acknowledgements(
         ranges_max=query.max_ranges, low_watermarks=query.low_watermarks,
     )  # fmt: skip
     return pending_body(topic, name, found, has_watermarks=query.low_watermarks)
+
+
+@routes.get(
+    "/v1/topics/{topic}/snapshot/{name}",
+    requires=_NEEDS,
+    errors=(*_ERRORS, WrongSubscriptionKind, SnapshotTooLarge),
+    examples=examples.SNAPSHOT,
+)
+async def snapshot(request: HttpRequest, topic: str, name: str) -> subscriptions.SubscriptionSnapshot:
+    """Return what is acknowledged in a subscription, for a later seek to this state.
+
+    Leased messages, and those acknowledged in open transactions, are not acknowledged in it. Nothing is stored, and
+    retention may remove messages that a snapshot has as unacknowledged.
+    """
+    found = await request.broker.cursor_snapshots.take(topic, known(name))
+    assert found.kind != "kafka", "a Kafka group is refused"
+    return subscriptions.SubscriptionSnapshot(
+        version=1, topic=found.topic, topic_id=found.topic_id, subscription=found.subscription, kind=found.kind,
+        taken_ms=found.taken_ms,
+        partitions=[subscriptions.PartitionSnapshot(**each._asdict()) for each in found.partitions],
+    )  # fmt: skip
 
 
 @routes.get(

@@ -28,6 +28,7 @@ from redis_ledger.app.http.schemas import subscriptions as bodies
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker import record_traces
+from redis_ledger.broker.subscriptions.cursor_snapshots import CursorSnapshot, PartitionSnapshot
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.errors import (
@@ -42,6 +43,7 @@ from redis_ledger.errors import (
     OffloadedUnavailable,
     OffsetOutOfRange,
     RequestTooLarge,
+    SnapshotMismatch,
     SubscriptionExists,
     TransactionConflict,
     UnknownPartition,
@@ -259,18 +261,25 @@ async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -
     act="subscription.seek",
     keyed=True,
     errors=(
-        UnknownTopic, UnknownSubscription, UnknownPartition, OffsetOutOfRange, GroupNotEmpty,
+        UnknownTopic, UnknownSubscription, UnknownPartition, OffsetOutOfRange, GroupNotEmpty, WrongSubscriptionKind,
+        SnapshotMismatch,
     ),
     examples=examples.SEEK,
 )  # fmt: skip
 async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
-    """Reset the position of a subscription: to the earliest or latest record, to offsets by partition, or to a time.
+    """Reset the position of a subscription: to the earliest or latest record, to offsets by partition, to a time, or
+    to a snapshot.
 
-    Leases, acknowledgements and pending acknowledgements of open transactions are dropped. A Kafka group must have no
-    members; its pending offsets are dropped as well.
+    Leases, acknowledgements and pending acknowledgements of open transactions are dropped. A snapshot brings back
+    the acknowledgements that it has. A Kafka group must have no members, and takes no snapshot; its pending offsets are
+    dropped as well.
     """
-    if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
-        raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
+    if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms, body.snapshot)) != 1:
+        raise InvalidRequest("$: give exactly one of to, offsets, timestamp_ms and snapshot.")
+    if body.snapshot is not None:
+        return await to_body(
+            request, await request.broker.cursor_snapshots.seek(topic, known(name), snapshot_of(body.snapshot))
+        )
     stats = await request.broker.cursors.seek(
         topic, known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
     )
@@ -301,6 +310,11 @@ def known(name: str) -> str:
         return check_subscription_name(name)
     except InvalidRequest:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
+
+
+def snapshot_of(body: bodies.SubscriptionSnapshot) -> CursorSnapshot:
+    partitions = [PartitionSnapshot(each.partition, each.mark_delete, each.acknowledged) for each in body.partitions]
+    return CursorSnapshot(body.topic, body.topic_id, body.subscription, body.kind, body.taken_ms, partitions)
 
 
 def limit(request: HttpRequest, count: int, where: str) -> None:

@@ -84,3 +84,10 @@ LAGS: Examples = {
         "lags": [{"topic": "orders", "name": "billing", "kind": "shared", **_BEHIND}], "next": "orders/billing",
     },
 }  # fmt: skip
+SNAPSHOT: Examples = {
+    "200": {
+        "version": 1, "topic": "orders", "topic_id": "5f0c8a7e1b2d", "subscription": "billing", "kind": "shared",
+        "taken_ms": 1_763_720_931_000,
+        "partitions": [{"partition": 0, "mark_delete": 17, "acknowledged": "AQMBAQ=="}],
+    },
+}  # fmt: skip

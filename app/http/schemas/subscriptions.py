@@ -298,9 +298,39 @@ class PutBackResult(Reply):
     put_back: int
 
 
+class PartitionSnapshot(Request):
+    partition: Partition
+    mark_delete: Offset
+    acknowledged: Annotated[
+        str,
+        Meta(
+            max_length=1 << 20,
+            description="Acknowledged offsets beyond the mark-delete position: the lengths of stretches in turn, "
+            "beginning with one that is not acknowledged, as LEB128 numbers in base64.",
+        ),
+    ] = ""
+
+
+class SubscriptionSnapshot(Request):
+    version: Literal[1]
+    topic: TopicName
+    topic_id: Annotated[str, Meta(max_length=100)]
+    subscription: SubscriptionName
+    kind: Literal["shared", "key_shared", "exclusive", "failover"]
+    taken_ms: TimeMs
+    partitions: Annotated[list[PartitionSnapshot], Meta(min_length=1, description="All of them, from 0 on.")]
+
+
 class Seek(Request):
     """Exactly one member."""
 
     to: Literal["earliest", "latest"] | None = None
     offsets: Annotated[dict[Partition, Offset], Meta(min_length=1)] | None = None
     timestamp_ms: TimeMs | None = None
+    snapshot: (
+        Annotated[
+            SubscriptionSnapshot,
+            Meta(description="As taken of this subscription, or of another of its topic and kind."),
+        ]
+        | None
+    ) = None

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from redis_ledger.broker.subscriptions.cursor_now import CursorNow, cursor_now
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.types import SubscriptionKind
 from redis_ledger.cursor import ack_chunks, backlog_analysis, pending_row, record_state, slot_queues
@@ -16,11 +17,9 @@ from redis_ledger.cursor.ack_chunks import CHUNK
 from redis_ledger.cursor.backlog_analysis import BacklogCounts
 from redis_ledger.cursor.pending_fields import PendingTransaction, decode, holder
 from redis_ledger.cursor.record_state import RecordFacts, RecordState
-from redis_ledger.cursor.registration import KINDS
-from redis_ledger.cursor.script_errors import unknown
 from redis_ledger.cursor.slot_queues import PER_PLACE
 from redis_ledger.cursor.unacked import Lease, lease_of, parse
-from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound, UnknownTopic
+from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound
 from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.entries import LogEntry, is_aborted, parse_log
@@ -88,23 +87,6 @@ class BacklogAnalysis(NamedTuple):
     next_offset: int | None
     counts: BacklogCounts
     scheduled: int
-
-
-class CursorNow(NamedTuple):
-    """A cursor and its partition, of one moment; of a Kafka group, mark and read are its offset, or -1."""
-
-    start: int
-    stable: int
-    end: int
-    kind: SubscriptionKind
-    mark: int
-    read: int
-    held: int
-
-    @property
-    def first(self) -> int:
-        """The first offset of the backlog."""
-        return max(self.mark, self.start)
 
 
 class SubscriptionInspection:
@@ -322,9 +304,11 @@ class SubscriptionInspection:
                 at = now.end
                 break
             entries = (await p.reader.sidecar.resolved(entries, at, ALL))[:size]
-            chunks = range(at // CHUNK, min(entries[-1].last_offset, max(now.read - 1, at)) // CHUNK + 1)[:PAGE_CHUNKS]
+            chunks = range(at // CHUNK, min(entries[-1].last_offset, max(now.acked_end - 1, at)) // CHUNK + 1)[
+                :PAGE_CHUNKS
+            ]
             bits = await self._reading.command(k.state, "HMGET", p.keys.sub(name).acks, *ack_chunks.names(chunks))
-            if chunks[-1] < (now.read - 1) // CHUNK:  # the rest of the page has bitmaps that were not read
+            if chunks[-1] < (now.acked_end - 1) // CHUNK:  # the rest of the page has bitmaps that were not read
                 entries = _below(entries, (chunks[-1] + 1) * CHUNK)
             acks = ack_chunks.bitmaps(chunks, bits)
             decided = [each for each in entries if each.base_offset < now.stable]
@@ -339,23 +323,7 @@ class SubscriptionInspection:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     async def _now(self, p: Partition, name: str, reads: Sequence[Read] = ()) -> tuple[CursorNow, list[Any]]:
-        """The cursor, and further reads of the same moment.  Raises UnknownTopic, UnknownSubscription."""
-        k, of = p.keys, p.keys.sub(name)
-        state, row, *rest = await self._reading.atomic([
-            ("HMGET", k.state, "topic_id", "start", "stable", "next"),
-            ("HMGET", of.cursor, "kind", "mark", "read", "held", "offset"),
-            *reads,
-        ])  # fmt: skip
-        if state is None or state[0] is None or state[0].decode() != p.topic_id:
-            raise UnknownTopic.gone(p.topic)
-        start, stable, end = (int(each or 0) for each in state[1:])
-        if row is None or row[0] is None:
-            raise unknown(name)
-        kind, mark, read, held, offset = row
-        if kind == b"kafka":
-            return CursorNow(start, stable, end, "kafka", int(offset or -1), int(offset or -1), 0), rest
-        numbers = (max(int(mark or 0), start), max(int(read or 0), start), int(held or 0))
-        return CursorNow(start, stable, end, KINDS[kind.decode()], *numbers), rest
+        return await cursor_now(self._reading, p, name, reads)
 
 
 def _record_facts(

@@ -18,6 +18,7 @@ from redis_ledger.client.inspection_models import (
     SubscriptionLag,
 )
 from redis_ledger.client.models import Kind
+from redis_ledger.client.snapshots import Snapshot
 from redis_ledger.client.subscription_models import Subscription, SubscriptionStats
 from redis_ledger.client.values import id_of
 from redis_ledger.ids import MessageId, TxnId
@@ -99,9 +100,10 @@ class Subscriptions:
         *,
         offsets: Mapping[int, int] | None = None,
         timestamp_ms: int | None = None,
+        snapshot: Snapshot | None = None,
     ) -> SubscriptionStats:
-        """Moves a subscription, or a Kafka group without members; give one of `to`, `offsets` (by partition) and
-        `timestamp_ms`.
+        """Moves a subscription, or a Kafka group without members; give one of `to`, `offsets` (by partition),
+        `timestamp_ms` and `snapshot`, which is of a subscription of the same topic and kind.
 
         client.subscriptions.seek("orders", "billing", offsets={0: 1200})
         """
@@ -114,9 +116,19 @@ class Subscriptions:
             }
         if timestamp_ms is not None:
             body["timestamp_ms"] = timestamp_ms
+        if snapshot is not None:
+            body["snapshot"] = snapshot
         return self._transport.call(
             "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
         )
+
+    def snapshot(self, topic: str, name: str) -> Snapshot:
+        """What is acknowledged, for a later seek to this state.  Nothing is stored at the broker.
+
+        before = client.subscriptions.snapshot("orders", "billing")
+        client.subscriptions.seek("orders", "billing", snapshot=before)
+        """
+        return self._transport.call("GET", path("topics", topic, "snapshot", name), answer=Snapshot)
 
     def set_dead_letters(
         self,

@@ -25,6 +25,7 @@ VERBS = {
     "describe_subscription": "subscriptions describe",
     "delete_subscription": "subscriptions delete",
     "seek": "subscriptions seek",
+    "snapshot": "subscriptions snapshot",
     "set_dead_letters": "subscriptions dead-letters",
     "set_redelivery": "subscriptions redelivery",
     "put_back": "subscriptions put-back",

@@ -46,6 +46,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "stats": {"topic": "t", "name": "s"},
         "delete": {"topic": "t", "name": "s"},
         "seek": {"topic": "t", "name": "s", "offsets": {0: 1}},
+        "snapshot": {"topic": "t", "name": "s"},
         "set_dead_letters": {"topic": "t", "name": "s", "max_deliveries": 3, "dead_letter_topic": "d"},
         "set_redelivery": {"topic": "t", "name": "s", "min_ms": 5},
         "put_back": {"topic": "t", "name": "s"},
