@@ -22,6 +22,7 @@ from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
 from tests.support.broker import eventually, live_transactions, one, receive_values, records, status, two, values_of
 from tests.support.busy_machine import busy_machine
+from tests.support.loading_redis import fill, is_loading, restart_loading
 from tests.support.proxy import proxy
 from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
@@ -165,27 +166,13 @@ async def test_coordinator_transaction_and_status_are_refused_by_different_codes
 
 # -- TC-11, TC-16: nothing is loaded -----------------------------------------------------------------------------------
 
-LOADED_S = 1.5  # how long Redis takes to load the keys below: one every half millisecond
-KEYS = 3_000
-
-
-def restart_loading(server):
-    """Stops the server, and starts it so that it is loading its data for a while."""
-    assert server.ask("SAVE") == b"OK"
-    server.kill()
-    server._conf |= {"key-load-delay": str(int(LOADED_S * 1e6 / KEYS)), "loading-process-events-interval-bytes": "1024"}
-    server.start()
-    assert is_loading(server)
-
-
-def is_loading(server):
-    return b"loading:1" in server.ask("INFO", "persistence")
+LOADED_S = 1.5
 
 
 async def test_while_redis_loads_a_step_waits_or_fails_retriably_and_no_transaction_is_denied(prefix):
     """TC-11, AK-24: the broker that is asked has just started; its first steps are an acknowledgement and a commit."""
     with redis_server() as server:
-        server.ask_all(*(("SET", f"filler:{n}", n) for n in range(KEYS)))
+        fill(server)
         async with one(server.url, prefix, name="before", redis_retry_ms=20_000, redis_timeout_ms=20_000) as before:
             await before.topics.create("t")
             await before.topics.create("in")
@@ -199,7 +186,7 @@ async def test_while_redis_loads_a_step_waits_or_fails_retriably_and_no_transact
                 one(server.url, prefix, name="hasty", redis_retry_ms=100, redis_timeout_ms=100) as hasty,
             ):
                 # When Redis is killed and loads its data
-                restart_loading(server)
+                restart_loading(server, LOADED_S)
                 # Then one that cannot wait is refused retriably, and one that can gets its answers in order
                 with pytest.raises((StoreTimeout, StoreUnavailable)) as refused:
                     await hasty.transactions.get(txn)
