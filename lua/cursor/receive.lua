@@ -215,7 +215,7 @@ local function redeliver(list)
         if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
         at, look = reached, look - math.max(seen, 1)
       until at < stop or at > lease.last
-      if at <= lease.last and not limit then more, look = 1, 0 end
+      if at <= lease.last and not limit then more, left = 1, 0 end
       cursors.drop(c, lease)
       cursors.keep(c, lease, lease.first, from - 1)
       cursors.keep(c, lease, at, lease.last)
