@@ -19,6 +19,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from redis_ledger.errors import InvalidRepeat
+from redis_ledger.store.stored_json import stored_json
 
 TEXT_MAX: Final = 200
 TIMEZONE_MAX: Final = 64
@@ -66,8 +67,8 @@ class Recurrence(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def read(cls, stored: bytes | str) -> Recurrence:
-        """Parses what `stored` returned."""
-        return msgspec.json.decode(stored, type=cls)
+        """Parses what `stored` returned.  Raises StoredDamaged."""
+        return _read(stored)
 
     def stored(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -104,6 +105,9 @@ def _duration(text: str) -> timedelta:
     if duration < LEAST or duration % _MS:
         raise InvalidRepeat(f"{text[:80]!r} is too short or too fine; repeat every second or less often, in whole ms.")
     return duration
+
+
+_read = stored_json(Recurrence, "A recurrence")
 
 
 def _zone(name: str) -> dt.tzinfo:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.key_table import TypedKey, check_key
 from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.reading import PAGE, Reading
-from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.ledger.topic_entry import TopicEntry, parse_topics
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
-
-_decode = msgspec.json.Decoder(TopicEntry).decode
 
 
 async def typed(reading: Reading, where: str, slot: bytes, keys: Sequence[TypedKey]) -> list[Finding]:
@@ -39,13 +35,10 @@ class Keyspace:
 
     async def entries(self) -> dict[str, TopicEntry]:
         """The entries of the catalog that can be read."""
-        found = {}
+        found = dict[str, TopicEntry]()
         async for page in self._reading.rows(self._k.topics, self._k.topics):
-            for name, row in page:
-                try:
-                    found[name.decode()] = _decode(row)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    continue
+            entries, _ = parse_topics([each for row in page for each in row])
+            found |= {entry.name: entry for entry in entries}
         return found
 
     async def places(self, topic: str | None) -> list[Place]:

@@ -37,18 +37,20 @@ from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
 from redis_ledger.ledger.tail_cache import Tails
-from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic
+from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic, parse_topics
 from redis_ledger.ledger.transactional_writes import TransactionalWrites
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import get
 from redis_ledger.telemetry.series import TopicTraffic
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
+_log = get()
 
 
 class Catalog:
@@ -76,6 +78,7 @@ class Catalog:
         self._offload, self._on_scheduled, self._on_removal = offload, on_scheduled, on_removal
         self.versions = CatalogVersions()
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
+        self._damaged: Set[str] = frozenset()  # names of topics whose entries cannot be read
         self._looking: asyncio.Task[None] | None = None
 
     # -- look up -----------------------------------------------------------------------------------------------------
@@ -155,6 +158,8 @@ class Catalog:
         if not unknown:
             return frozenset()
         await self._look_through()
+        if self._damaged:
+            unknown &= set(names) - self._damaged  # an id may be that of a topic whose entry cannot be read
         return unknown - self._names.keys() - set(self._names.values())
 
     async def _look_for(self, topic_id: str) -> None:
@@ -173,7 +178,8 @@ class Catalog:
             self._name(await self._read_all(), version)
 
     def _name(self, entries: Iterable[TopicEntry], version: int) -> None:
-        self._names = {entry.id: entry.name for entry in entries if entry.state != "deleting"}
+        kept = {id: name for id, name in self._names.items() if name in self._damaged}
+        self._names = kept | {entry.id: entry.name for entry in entries if entry.state != "deleting"}
         self.versions.names = version
 
     async def _read_version(self) -> int:
@@ -181,8 +187,13 @@ class Catalog:
         return int(await self._store.command("HGET", self._keys.state, "version", key=self._keys.state) or 0)
 
     async def _read_all(self) -> builtins.list[TopicEntry]:
-        rows = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
-        return [parse_topic(row) for row in rows if row]
+        """Without damaged entries, whose names are in `_damaged`: the other topics go on, and fsck repairs those."""
+        rows = await self._store.command("HGETALL", self._keys.topics, key=self._keys.topics)
+        entries, damaged = parse_topics(rows)
+        for name in damaged.keys() - self._damaged:
+            _log.error("a topic cannot be read; the others go on", topic=name, reason=damaged[name].detail)
+        self._damaged = frozenset(damaged)
+        return entries
 
     async def ensure_internal(self) -> None:
         """Creates OFFSETS_TOPIC if it does not exist.  Ignores failures: the topic is always empty."""
@@ -232,6 +243,8 @@ class Catalog:
         entries = {entry.name: entry for entry in await self._read_all()}
         self._name(entries.values(), version)
         for name, known in list(self._topics.items()):
+            if name in self._damaged:
+                continue
             current = entries.get(name)
             if version > self.versions.refreshed >= 0 and (current is None or current.id != known.id):
                 self.answered.forget_topic(known.id)  # deleted by another broker

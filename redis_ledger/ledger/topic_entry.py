@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from redis_ledger.config import Config
 from redis_ledger.errors import StoredDamaged
 from redis_ledger.ledger import settings as settings_of
+from redis_ledger.store.stored_json import stored_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,16 @@ class TopicEntry:
         return settings_of.delays_by_headers(self.settings)
 
 
-_decode = msgspec.json.Decoder(TopicEntry).decode
+parse_topic = stored_json(TopicEntry, "The entry of a topic")  # raises StoredDamaged
 
 
-def parse_topic(row: bytes) -> TopicEntry:
-    """Raises StoredDamaged."""
-    try:
-        return _decode(row)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise StoredDamaged.of(f"The entry {row[:100]!r} of a topic") from None
+def parse_topics(flat: Sequence[bytes]) -> tuple[list[TopicEntry], dict[str, StoredDamaged]]:
+    """HGETALL's reply as entries, and by name why an entry cannot be read."""
+    entries, damaged = list[TopicEntry](), dict[str, StoredDamaged]()
+    for name, row in zip(flat[::2], flat[1::2], strict=True):
+        if row:
+            try:
+                entries.append(parse_topic(row))
+            except StoredDamaged as error:
+                damaged[name.decode(errors="backslashreplace")] = error
+    return entries, damaged

@@ -22,6 +22,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 
 READ = Script.load("offload/read")
 PLAN = Script.load("offload/plan")
@@ -31,8 +32,8 @@ SWAP = Script.load("offload/swap")
 FORGET = Script.load("offload/forget")
 FORGOTTEN_AT_ONCE = 500  # segments
 
-_segment_of = msgspec.json.Decoder(Segment).decode
-_plan_of = msgspec.json.Decoder(Plan).decode
+_segment_of = stored_json(Segment, "The offloaded segment")
+_plan_of = stored_json(Plan, "The plan of an offload")
 _text_of = msgspec.json.Encoder().encode
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import httpx
 import pytest
 
 from redis_ledger import AsyncClient, errors
 from redis_ledger.app.http.application import create_app
+from redis_ledger.broker.security.quotas import Quotas
+from redis_ledger.broker.security.scram_credentials import ScramCredentials
+from redis_ledger.broker.security.service import Security
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
+from redis_ledger.broker.subscriptions.redelivery_rules import RedeliveryRule
+from redis_ledger.broker.subscriptions.subscription_rules import SubscriptionRules
+from redis_ledger.broker.transactions.batched_writes import BatchedWrites
 from redis_ledger.broker.types import NewRecord
+from redis_ledger.clock import ManualClock
+from redis_ledger.config import Config
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 from tests.support.rest import client_of
 
@@ -63,9 +75,33 @@ async def test_a_damaged_topic_is_not_taken_for_a_wrong_request(broker, prefix):
     topics = CatalogKeys(prefix).topics
     await broker.store.command("HSET", topics, "broken", "{", key=topics)
     async with client_of(broker) as http:
-        assert "entry b'{' of a topic" in details(await http.get("/v1/topics/broken"))
+        assert "The entry of a topic b'{'" in details(await http.get("/v1/topics/broken"))
         await broker.store.command("HDEL", topics, "broken", key=topics)
         assert (await http.get("/v1/topics/broken")).status_code == 404
+
+
+READ: dict[str, Callable[[Any, Config], Awaitable[Any]]] = {
+    "quotas": lambda store, config: Quotas(store, config).refresh(),
+    "tokens": lambda store, config: Security(store, config, ManualClock()).refresh(),
+    "acls": lambda store, config: Security(store, config, ManualClock()).refresh(),
+    "deadletters": lambda store, _: SubscriptionRules(store, "deadletters", DeadLetterRule).refresh(),
+    "redelivery": lambda store, _: SubscriptionRules(store, "redelivery", RedeliveryRule).refresh(),
+    "batchedwrites": lambda store, config: BatchedWrites(store, config).all(),
+    "users": lambda store, _: ScramCredentials(store).all(),
+}
+
+
+@pytest.mark.parametrize("table", READ)
+async def test_a_damaged_row_of_the_catalog_is_not_taken_for_a_wrong_request(store, prefix, table):
+    # Given a row that cannot be read
+    key = getattr(CatalogKeys(prefix), table)
+    await store.command("HSET", key, '["secret"', '["secret"', key=key)
+    catalog = CatalogKeys(prefix).state
+    await store.command("HSET", catalog, "security" if table in ("tokens", "acls") else table, "1", key=catalog)
+    # When it is read, then the error says what to do, and shows no secret
+    with pytest.raises(errors.StoredDamaged, match="redis-ledger fsck") as raised:
+        await READ[table](store, Config())
+    assert ("secret" in raised.value.detail) == (table not in ("tokens", "users"))
 
 
 async def test_a_damaged_open_transaction_is_named(broker, keys):

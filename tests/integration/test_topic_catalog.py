@@ -14,6 +14,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import (
     InvalidRequest,
     InvalidTopicName,
+    StoredDamaged,
     StoreUnavailable,
     TopicBusy,
     TopicExists,
@@ -25,6 +26,7 @@ from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
 
@@ -36,6 +38,31 @@ def of(store: Store) -> Catalog:
 @pytest.fixture
 def catalog(store) -> Catalog:
     return of(store)
+
+
+async def test_topics_go_on_beside_one_whose_entry_is_damaged(store, catalog):
+    # Given two topics that a broker uses, and the damaged entry of one of them
+    other, entries = of(store), CatalogKeys(store.prefix).topics
+    broken, sound = [await catalog.create(name, 1, {}) for name in ("broken", "sound")]
+    for name in ("broken", "sound"):
+        await other.get(name)
+    await other.refresh()
+    await store.command("HSET", entries, "broken", b'{"name": 1}', key=entries)
+    # When topics come and go, then lists and refreshes have all the others
+    third = await catalog.create("third", 1, {})
+    for each in (catalog, other):
+        await each.refresh()
+        assert [entry.name for entry in await each.list()] == ["sound", "third"]
+        assert (await each.by_id(bytes.fromhex(third.id))).name == "third"
+    await catalog.delete("third")
+    await other.refresh()
+    # And the damaged one is not taken for one that was deleted: who has it goes on with it
+    assert await other.absent(["broken", "third"], [broken.id, "0" * 32]) == {"third"}
+    assert (await other.by_id(bytes.fromhex(broken.id))).name == "broken"
+    # Until it is read anew, which says what is wrong
+    with pytest.raises(StoredDamaged, match="redis-ledger fsck"):
+        await of(store).get("broken")
+    assert sound == await other.get("sound")
 
 
 async def keys(store: Store, name: str) -> set[str]:
@@ -360,7 +387,7 @@ async def test_half_created_topic_is_completed_by_a_lookup_of_its_id(catalog, st
 async def test_a_flood_of_unknown_ids_reads_the_catalog_once(catalog, store):
     # Given a broker that has not looked at the catalog yet
     await of(store).create("orders", 1, {})
-    whole, small = await reads_of(store, "hvals"), await reads_of(store, "hget")
+    whole, small = await reads_of(store, "hgetall"), await reads_of(store, "hget")
     # When hundreds of requests use unknown ids
     ids = [n.to_bytes(16, "big") for n in range(1, 301)]
     answers = await asyncio.gather(*(catalog.by_id(i) for i in ids), return_exceptions=True)
@@ -369,5 +396,5 @@ async def test_a_flood_of_unknown_ids_reads_the_catalog_once(catalog, store):
             await catalog.by_id(i)
     # Then the catalog was read once, its version at most once for each that came alone
     assert all(isinstance(answer, UnknownTopicId) for answer in answers)
-    assert await reads_of(store, "hvals") - whole == 1
+    assert await reads_of(store, "hgetall") - whole == 1
     assert await reads_of(store, "hget") - small <= 60

@@ -18,27 +18,31 @@ class Owner:
         self.ends: dict[str, int] = {}  # and when their sessions end
 
     def claim(self, consumer: str, now: int, pause: tuple[int, int] | None = None) -> Status | None:
-        """None: it is the owner.  NOT_OWNER: it stands by.  pause: when Redis was away, from and to."""
+        """None: it is the owner.  NOT_OWNER: it stands by.  pause: from when to when Redis was away, as the caller saw
+        it: for this call, sessions end later."""
 
         def in_session(at: int) -> int:
             return max(at, pause[1] + SESSION) if pause and at > pause[0] else at
 
-        self.until = in_session(self.until)
-        self.ends = {name: in_session(at) for name, at in self.ends.items()}
+        until = in_session(self.until)
         if self.kind == "failover":
-            self.heard(consumer, now)
-            self.ends = {name: at for name, at in self.ends.items() if at > now}
-            if self.name != consumer and self.until <= now:
-                present = [n for n, at in self.ends.items() if n == consumer or at - SESSION / 2 > now]
+            ends = {name: in_session(at) for name, at in self.ends.items()}
+            self.ends = {name: at for name, at in self.ends.items() if ends[name] > now}
+            if consumer not in self.ends:
+                self.joined[consumer] = now
+            self.ends[consumer] = ends[consumer] = now + SESSION
+            if self.name != consumer and until <= now:
+                present = [name for name in self.ends if name == consumer or ends[name] - SESSION / 2 > now]
                 first = min(present, key=lambda name: (self.joined[name], name))
-                self.name, self.until, self.epoch = first, self.ends[first], self.epoch + 1
+                self.name, until, self.epoch = first, ends[first], self.epoch + 1
             if self.name != consumer:
+                self.until = until
                 return Status.NOT_OWNER
         elif self.name != consumer:
-            if self.until > now:
+            if until > now:
                 return Status.CONSUMER_BUSY
             self.name, self.epoch = consumer, self.epoch + 1
-        self.until = max(self.until, now + SESSION)
+        self.until = max(until, now + SESSION)
         self.epochs[consumer] = self.epoch
         return None
 

@@ -39,6 +39,7 @@ from redis_ledger.store.function_library import hash_of
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 from redis_ledger.telemetry.logs import get
 
 HEARTBEAT = Script.load("broker/heartbeat")
@@ -89,7 +90,7 @@ class _Addresses(msgspec.Struct):
     reads: int = OLDEST
 
 
-_decode = msgspec.json.Decoder(_Addresses).decode
+_decode = stored_json(_Addresses, "The addresses of a broker")
 
 
 class LiveBrokers:

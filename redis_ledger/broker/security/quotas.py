@@ -22,6 +22,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, QuotaExceeded, TransactionQuotaExceeded
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 from redis_ledger.telemetry import metrics
 
 PRINCIPALS_MAX = 10_000  # whose use is remembered; forgetting the one that asked longest ago forgives a second's worth
@@ -44,7 +45,7 @@ class Quotas:
         self._uses: OrderedDict[str, Use] = OrderedDict()
         self._open: dict[str, dict[object, None]] = {}  # principal → transactions begun here
         self._asked: dict[str, float] = {}  # principal → when these were asked about, and none of them had ended
-        self._decode = msgspec.json.Decoder(Quota).decode
+        self._decode = stored_json(Quota, "A quota")
         self._loop = asyncio.get_running_loop()
         self.is_on = not self._default.is_nothing
 

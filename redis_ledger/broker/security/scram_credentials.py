@@ -35,6 +35,7 @@ from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 
 REPLACE_USER = Script.load("broker/replace_user")
 NAME_CHARACTERS_MAX, SALT_BYTES_MAX = 255, 1024
@@ -48,7 +49,7 @@ Verifiers = dict[str, Verifier]
 class ScramCredentials:
     def __init__(self, store: Store) -> None:
         self._store, self._key = store, CatalogKeys(store.prefix).users
-        self._decode = msgspec.json.Decoder(Verifiers).decode
+        self._decode = stored_json(Verifiers, "The verifier of a user", is_secret=True)
         self._hashing = asyncio.Semaphore(HASHING_MAX)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # one for each host that logs in
 

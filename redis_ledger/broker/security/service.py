@@ -23,10 +23,8 @@ from redis_ledger.auth.acl import (
     ANYBODY,
     CLUSTER_NAME,
     Caller,
-    Effect,
     Filter,
     Op,
-    Pattern,
     Resource,
     Rule,
     Rules,
@@ -47,6 +45,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 from redis_ledger.telemetry.logs import get
 from redis_ledger.txn.producer_ids import owner_of
 
@@ -80,7 +79,7 @@ class Security:
         self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
         self._bootstrap_seen: tuple[int, int] | None = None  # of its file; None: there is none
         self._bootstrap_flaw = ""  # the last logged reason
-        self._decode = msgspec.json.Decoder(tokens.Stored).decode
+        self._decode = stored_json(tokens.Stored, "A token", is_secret=True)
         self.generation = 0
         self.changed = asyncio.Event()
         self.jwts = Jwks(config) if config.jwt_jwks else None
@@ -321,6 +320,4 @@ def _field(rule: Rule) -> str:
     return msgspec.json.encode(list(rule)).decode()
 
 
-def _rule(field: bytes) -> Rule:
-    effect, principal, host, operation, resource, pattern, name = msgspec.json.decode(field)
-    return Rule(Effect(effect), principal, host, Op(operation), Resource(resource), Pattern(pattern), name)
+_rule = stored_json(Rule, "An ACL")

@@ -16,6 +16,7 @@ import msgspec
 from redis_ledger.broker.cluster.metadata_cache import MetadataCache, Row
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 
 
 class Rule(Protocol):
@@ -26,6 +27,7 @@ class Rule(Protocol):
 
 
 R = TypeVar("R", bound=Rule)
+_place = stored_json(tuple[str, str], "The name of a rule of a subscription")
 
 
 class SubscriptionRules(Generic[R]):
@@ -34,7 +36,7 @@ class SubscriptionRules(Generic[R]):
     def __init__(self, store: Store, table: Literal["deadletters", "redelivery"], rule: type[R]) -> None:
         self._key: bytes = getattr(CatalogKeys(store.prefix), table)
         self._cache = MetadataCache(store, table, (self._key,), self._take)
-        self._decode = msgspec.json.Decoder(rule).decode
+        self._decode = stored_json(rule, f"A row of {table}")
         self.by_subscription: Mapping[tuple[str, str], R] = {}
 
     async def open(self) -> None:
@@ -69,4 +71,4 @@ class SubscriptionRules(Generic[R]):
         return await self._cache.write(self._key, fields)
 
     def _take(self, tables: Sequence[Sequence[Row]]) -> None:
-        self.by_subscription = {tuple(msgspec.json.decode(field)): self._decode(row) for field, row in tables[0]}
+        self.by_subscription = {_place(field): self._decode(row) for field, row in tables[0]}

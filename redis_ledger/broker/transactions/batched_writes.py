@@ -20,6 +20,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.store.stored_json import stored_json
 from redis_ledger.telemetry.logs import get
 from redis_ledger.txn.batched_write import (
     KINDS,
@@ -33,7 +34,7 @@ from redis_ledger.txn.batched_write import (
 REFRESH_S = 0.5
 DEGENERATE = "batching is off, since a batch of one record is none; set max_records to 2 or more, or enabled to false"
 _log = get()
-_decode = msgspec.json.Decoder(BatchedWriteChange).decode
+_decode = stored_json(BatchedWriteChange, "The row of a batched log")
 
 
 class BatchedWrites:
