@@ -59,6 +59,8 @@ async def test_topics_go_on_beside_one_whose_entry_is_damaged(store, catalog):
     # And the damaged one is not taken for one that was deleted: who has it goes on with it
     assert await other.absent(["broken", "third"], [broken.id, "0" * 32]) == {"third"}
     assert (await other.by_id(bytes.fromhex(broken.id))).name == "broken"
+    # Nor by a broker that has never read it
+    assert await of(store).absent(["broken", "third"], [broken.id]) == {"third"}
     # Until it is read anew, which says what is wrong
     with pytest.raises(StoredDamaged, match="redis-ledger fsck"):
         await of(store).get("broken")
