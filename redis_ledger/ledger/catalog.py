@@ -32,25 +32,24 @@ from redis_ledger.ids import check_topic_name
 from redis_ledger.ledger import topic_checks
 from redis_ledger.ledger.answered_offsets import AnsweredOffsets
 from redis_ledger.ledger.append_request import Scheduling
+from redis_ledger.ledger.catalog_rows import CatalogRows
 from redis_ledger.ledger.catalog_versions import CatalogVersions
 from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
 from redis_ledger.ledger.tail_cache import Tails
-from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic, parse_topics
+from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic
 from redis_ledger.ledger.transactional_writes import TransactionalWrites
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import get
 from redis_ledger.telemetry.series import TopicTraffic
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
-_log = get()
 
 
 class Catalog:
@@ -76,9 +75,8 @@ class Catalog:
         self.answered, self.transactional_writes = AnsweredOffsets(), TransactionalWrites()
         self._tails = Tails(config.tail_cache_bytes)
         self._offload, self._on_scheduled, self._on_removal = offload, on_scheduled, on_removal
-        self.versions = CatalogVersions()
+        self.versions, self._rows = CatalogVersions(), CatalogRows(store)
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
-        self._damaged: Set[str] = frozenset()  # names of topics whose entries cannot be read
         self._looking: asyncio.Task[None] | None = None
 
     # -- look up -----------------------------------------------------------------------------------------------------
@@ -158,8 +156,8 @@ class Catalog:
         if not unknown:
             return frozenset()
         await self._look_through()
-        if self._damaged:
-            unknown &= set(names) - self._damaged  # an id may be that of a topic whose entry cannot be read
+        if self._rows.damaged:
+            unknown &= set(names) - self._rows.damaged  # an id may be that of a topic whose entry cannot be read
         return unknown - self._names.keys() - set(self._names.values())
 
     async def _look_for(self, topic_id: str) -> None:
@@ -173,27 +171,14 @@ class Catalog:
                 return
 
     async def _look_through(self) -> None:
-        version = await self._read_version()
+        version = await self._rows.version()
         if version != self.versions.names:
-            self._name(await self._read_all(), version)
+            self._name(await self._rows.all(), version)
 
     def _name(self, entries: Iterable[TopicEntry], version: int) -> None:
-        kept = {id: name for id, name in self._names.items() if name in self._damaged}
+        kept = {id: name for id, name in self._names.items() if name in self._rows.damaged}
         self._names = kept | {entry.id: entry.name for entry in entries if entry.state != "deleting"}
         self.versions.names = version
-
-    async def _read_version(self) -> int:
-        """Call it before `_read_all`: the entries are then at least as new as the version."""
-        return int(await self._store.command("HGET", self._keys.state, "version", key=self._keys.state) or 0)
-
-    async def _read_all(self) -> builtins.list[TopicEntry]:
-        """Without damaged entries, whose names are in `_damaged`: the other topics go on, and fsck repairs those."""
-        rows = await self._store.command("HGETALL", self._keys.topics, key=self._keys.topics)
-        entries, damaged = parse_topics(rows)
-        for name in damaged.keys() - self._damaged:
-            _log.error("a topic cannot be read; the others go on", topic=name, reason=damaged[name].detail)
-        self._damaged = frozenset(damaged)
-        return entries
 
     async def ensure_internal(self) -> None:
         """Creates OFFSETS_TOPIC if it does not exist.  Ignores failures: the topic is always empty."""
@@ -221,7 +206,7 @@ class Catalog:
         # A topic that is growing has the partitions it had before.
         ready = [
             e if e.state == "ready" else replace(e, state="ready", partitions=e.partitions_made)
-            for e in await self._read_all()
+            for e in await self._rows.all()
             if e.state == "ready" or (e.state == "creating" and e.partitions_made > 0)
         ]
         return sorted(ready, key=lambda e: e.name)
@@ -237,13 +222,13 @@ class Catalog:
     async def refresh(self) -> None:
         """Drops cached entries that other brokers have changed, and completes unfinished changes.  Cost: one round trip
         if nothing has changed."""
-        version = await self._read_version()
+        version = await self._rows.version()
         if version == self.versions.refreshed:
             return
-        entries = {entry.name: entry for entry in await self._read_all()}
+        entries = {entry.name: entry for entry in await self._rows.all()}
         self._name(entries.values(), version)
         for name, known in list(self._topics.items()):
-            if name in self._damaged:
+            if name in self._rows.damaged:
                 continue
             current = entries.get(name)
             if version > self.versions.refreshed >= 0 and (current is None or current.id != known.id):
@@ -366,7 +351,7 @@ class Catalog:
         reply = await self._store.call(script, keys, (name, expected, wanted, now_ms, admission.cluster_id))
         admission.check(reply[0])
         if reply[0] == Status.OK:
-            self.versions.written = await self._read_version()
+            self.versions.written = await self._rows.version()
             return None
         current: bytes = reply[1]
         return current
