@@ -189,7 +189,21 @@ async def _pend(broker: Broker, partition: Partition, entry: OffsetEntry, txn: T
     await broker.offsets.commit("g", [entry], fence=-1, transaction=txn)
 
 
+async def key_shared(broker: Broker) -> None:
+    """A hundred consumers, one of which has many records of all slots, returns some and is described."""
+    await filled(broker, 4 * REQUEST)
+    await broker.subscriptions.create("t", "s", "key_shared")
+    ids = await received(broker, 4 * REQUEST)
+    for n in range(2, 101):
+        await broker.subscriptions.receive("t", "s", f"c{n}", max_records=1)
+    await broker.subscriptions.nack("t", "s", "c1", ids[:REQUEST:2])
+    shares = await broker.subscriptions.key_shares("t", "s")
+    assert (len(shares), sum(each.returned for each in shares)) == (100, REQUEST // 2)
+    await broker.subscriptions.ack("t", "s", "c1", ids[1:REQUEST:2])
+    assert await broker.subscriptions.receive("t", "s", "c2", max_records=REQUEST)
+
+
 INPUTS = (
-    single_acks, exclusive, failover, single_nacks, held_and_committed, held_and_aborted, held_and_trimmed,
+    single_acks, exclusive, failover, key_shared, single_nacks, held_and_committed, held_and_aborted, held_and_trimmed,
     held_by_many, held_cumulatively, aborted, group_offsets,
 )  # fmt: skip

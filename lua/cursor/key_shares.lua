@@ -5,12 +5,14 @@
     queue    ■ □ □ □ ■ ↺            ■ a consumer has it   □ waits, not delivered yet   ↺ waits, was returned
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id
-RETURNS     {OK, consumer, slots, unacked, waiting, returned, session_ends, ...} members in the order in which they joined,
-            then consumers that have unacknowledged offsets and no slots
-            slots: as divided by the last receive.  unacked: offsets that it has leased, or acknowledged in an open
-            transaction.  waiting: offsets in the queues of its slots that no consumer has; returned: those of them that
-            were delivered before.  session_ends: ms; 0 after it has left
+ARGV        1 topic_id  2 first  slot to begin with: 0 at first, then that of the last reply
+            3 most  grants, and one more for each slot, after which the call ends with the slot that it has reached
+RETURNS     {OK, next, consumer, slots, unacked, waiting, returned, session_ends, ...} members in the order in which they
+            joined, then consumers that have unacknowledged offsets and no slots
+            next: the slot to go on with; 256 at the end.  slots, unacked: of all slots, as divided by the last receive,
+            and offsets that it has leased, or acknowledged in an open transaction; both are 0 unless first is 0
+            waiting: offsets in the queues of its slots, of those that the call has read, that no consumer has
+            returned: those of them that were delivered before.  session_ends: ms; 0 after it has left
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind} | {DAMAGED, slot} its queue cannot be read
 COMPLEXITY  O(s + g + n) for 256 slots s, g grants of their queues, and n consumers that the cursor has; the queues are read,
             and not their offsets one by one
@@ -19,12 +21,14 @@ SOURCE      docs/decisions/0046
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
+--- @include "include/key_slots"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 if not c then return refused end
 if not cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 
--- Returns how many offsets of a slot wait, and how many of these were returned.  Raises an error if its queue is damaged.
+-- Returns how many offsets of a slot wait, how many of these were returned, and one more than the number of its grants.  Raises an error
+-- if its queue is damaged.
 local function waiting_of(slot)
   local q, size, waiting, returned = cursors.queue(c, slot), 0, 0, 0
   for _, grant in pairs(q.grants) do
@@ -35,7 +39,7 @@ local function waiting_of(slot)
     end
   end
   assert(#q.states == q.n and size <= q.n)
-  return waiting, returned
+  return waiting, returned, q.size
 end
 
 local stored, rows, by_name = redis.call("HMGET", c.cursor, "slots", "members"), {}, {}
@@ -45,21 +49,27 @@ local function row_of(name)
   return row
 end
 for name in string.gmatch(stored[2] or "", "%S+") do row_of(name) end
-for slot = 0, #(stored[1] or "") - 1 do
-  local is_whole, waiting, returned = pcall(waiting_of, slot)
-  if not is_whole then return { DAMAGED, slot } end
-  local row = rows[string.byte(stored[1], slot + 1)]
-  if row then
-    row.slots, row.waiting, row.returned = row.slots + 1, row.waiting + waiting, row.returned + returned
+local text, first, left = stored[1] or "", tonumber(ARGV[2]), tonumber(ARGV[3])
+if first == 0 then
+  for slot = 1, #text do
+    local row = rows[string.byte(text, slot)]
+    if row then row.slots = row.slots + 1 end
+  end
+  for _, member in ipairs(consumers.all(c.cursor)) do
+    local unacked = member.unacked + (c.deltas[member.name] or 0)
+    local row = by_name[member.name] or (unacked > 0 and row_of(member.name))
+    if row then row.unacked, row.ends = unacked, member.ends end
   end
 end
-for _, member in ipairs(consumers.all(c.cursor)) do
-  local unacked = member.unacked + (c.deltas[member.name] or 0)
-  local row = by_name[member.name] or (unacked > 0 and row_of(member.name))
-  if row then row.unacked, row.ends = unacked, member.ends end
+while first < #text and left > 0 do
+  local is_whole, waiting, returned, grants = pcall(waiting_of, first)
+  if not is_whole then return { DAMAGED, first } end
+  local row = rows[string.byte(text, first + 1)]
+  if row then row.waiting, row.returned = row.waiting + waiting, row.returned + returned end
+  first, left = first + 1, left - grants
 end
 
-local reply = { OK }
+local reply = { OK, first < #text and first or slots.COUNT }
 for _, row in ipairs(rows) do
   for _, value in ipairs({ row.name, row.slots, row.unacked, row.waiting, row.returned, row.ends }) do
     reply[#reply + 1] = value

@@ -17,7 +17,8 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
 _KEY_SHARES = Script.load("cursor/key_shares")
-_FIELDS = 6
+_FIELDS, _SLOTS = 6, 256
+GRANTS = 2_000  # that a call reads, and one more for each slot
 
 
 class KeyShare(NamedTuple):
@@ -39,17 +40,23 @@ class KeyShare(NamedTuple):
 
 
 async def read(store: Store, keys: PartitionKeys, topic_id: str, name: str) -> list[KeyShare]:
-    """On one partition; none if the subscription is of another kind.  Raises StoredDamaged."""
-    reply = await store.call(_KEY_SHARES, (keys.state, *keys.sub(name).all()), (topic_id,))
-    if reply[0] == Status.WRONG_KIND:
-        return []
-    _, *values = checked(reply, name)
-    rows = (values[at : at + _FIELDS] for at in range(0, len(values), _FIELDS))
-    return [KeyShare(unquote(text(consumer)), *numbers) for consumer, *numbers in rows]
+    """On one partition; none if the subscription is of another kind.  Raises StoredDamaged.
+
+    Cost: one call, and one for each GRANTS grants, which a subscription has after many small receives.
+    """
+    found, at = list[KeyShare](), 0
+    while at < _SLOTS:
+        reply = await store.call(_KEY_SHARES, (keys.state, *keys.sub(name).all()), (topic_id, at, GRANTS))
+        if reply[0] == Status.WRONG_KIND:
+            return []
+        _, at, *values = checked(reply, name)
+        rows = (values[i : i + _FIELDS] for i in range(0, len(values), _FIELDS))
+        found += [KeyShare(unquote(text(consumer)), *numbers) for consumer, *numbers in rows]
+    return total(found)
 
 
 def total(shares: Iterable[KeyShare]) -> list[KeyShare]:
-    """Those of several partitions as one for each consumer, in the order in which they are met."""
+    """Those of several partitions or calls as one for each consumer, in the order in which they are met."""
     found = dict[str, KeyShare]()
     for each in shares:
         known = found.get(each.consumer, KeyShare(each.consumer, 0, 0, 0, 0, 0))

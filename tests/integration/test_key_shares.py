@@ -12,6 +12,7 @@ from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.app.http.application import create_app
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.client.subscription_models import KeyShare
+from redis_ledger.cursor import key_shares
 from redis_ledger.store.keys import PartitionKeys
 from tests.support.broker import one
 from tests.support.cli import run
@@ -110,6 +111,21 @@ def test_what_waits_on_a_shared_subscription_is_what_was_returned(broker, client
     assert "consumers" not in found
     ended = run("subscriptions", "describe", "t", "s", "--json", REDIS_LEDGER_URL=broker.urls[0])
     assert json.loads(ended.out)["cursors"][0]["waiting"] == 3
+
+
+async def test_several_calls_return_what_one_does(redis_url, prefix, monkeypatch):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t", 2)
+        await broker.subscriptions.create("t", "s", "key_shared")
+        for name in ("a", "b"):
+            await broker.subscriptions.receive("t", "s", name)
+        await broker.records.produce("t", [NewRecord(name.encode(), b"v") for name in NAMES])
+        got = await broker.subscriptions.receive("t", "s", "a")
+        await broker.subscriptions.nack("t", "s", "a", [got[0].id], delay_ms=60_000)
+        whole = await broker.subscriptions.key_shares("t", "s")
+        assert [each.waiting for each in whole] == [1, len(NAMES) - len(got)]
+        monkeypatch.setattr(key_shares, "GRANTS", 9)
+        assert await broker.subscriptions.key_shares("t", "s") == whole
 
 
 async def test_a_damaged_queue_is_named_and_positions_are_still_read(redis_url, prefix):

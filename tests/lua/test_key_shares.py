@@ -27,14 +27,14 @@ def keyed(log):
     return sub
 
 
-def reply_of(sub):
-    return sub.run("cursor/key_shares", (sub.log.keys.state, *sub.keys.all()), TOPIC_ID)
+def reply_of(sub, first=0, most=4_000):
+    return sub.run("cursor/key_shares", (sub.log.keys.state, *sub.keys.all()), TOPIC_ID, first, most)
 
 
-def shares(sub):
+def shares(sub, first=0, most=4_000, reached=256):
     """consumer → slots, unacked, waiting, returned, end of its session."""
-    status, *values = reply_of(sub)
-    assert status == Status.OK
+    status, following, *values = reply_of(sub, first, most)
+    assert (status, following) == (Status.OK, reached)
     return {values[at]: tuple(values[at + 1 : at + 6]) for at in range(0, len(values), 6)}
 
 
@@ -93,6 +93,21 @@ def test_a_damaged_queue_is_named(keyed, damage):
     assert slot_queues.is_readable(field.encode(), text)
     keyed.log.client.hset(keyed.keys.leases, field, damage(text) if callable(damage) else damage)
     assert reply_of(keyed) == [Status.DAMAGED, slot]
+
+
+def test_a_call_ends_after_so_many_grants_and_the_next_one_goes_on(keyed):
+    got = sorted(keyed.receive("c1").offsets)
+    keyed.nack(got, "c1")
+    whole = shares(keyed)
+    at, found = 0, []
+    while at < 256:
+        _, following, *_ = reply_of(keyed, at, 1)
+        found.append(shares(keyed, at, 1, following))
+        assert following == 256 or following > at
+        at = following
+    assert len(found) == 256
+    for name, row in whole.items():
+        assert tuple(sum(page[name][n] for page in found) for n in range(4)) == row[:4]
 
 
 def test_a_subscription_of_another_kind_has_no_slots(log):
