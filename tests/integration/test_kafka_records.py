@@ -72,14 +72,14 @@ async def test_topics_are_named_by_id_from_version_13_on(client):
 
 async def test_ids_that_no_topic_has_cost_a_produce_one_look_however_many_they_are(client, monkeypatch):
     catalog, looks = client.broker.catalog, 0
-    read_version = catalog._read_version
+    read_version = catalog._rows.version
 
     async def counted():
         nonlocal looks
         looks += 1
         return await read_version()
 
-    monkeypatch.setattr(catalog, "_read_version", counted)
+    monkeypatch.setattr(catalog._rows, "version", counted)
     known = bytes.fromhex((await catalog.get("t")).id)
     ids = [known, *(number.to_bytes(16, "big") for number in range(1, 200))]
     topics = [TopicProduceData("", id, [PartitionProduceData(0, batch("a"))]) for id in ids]

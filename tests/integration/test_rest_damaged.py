@@ -20,6 +20,7 @@ from redis_ledger.broker.transactions.batched_writes import BatchedWrites
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 from tests.support.rest import client_of
 
@@ -78,6 +79,39 @@ async def test_a_damaged_topic_is_not_taken_for_a_wrong_request(broker, prefix):
         assert "The entry of a topic b'{'" in details(await http.get("/v1/topics/broken"))
         await broker.store.command("HDEL", topics, "broken", key=topics)
         assert (await http.get("/v1/topics/broken")).status_code == 404
+
+
+def catalog_of(store) -> Catalog:
+    """The catalog as one more broker has it."""
+    return Catalog(store, Config(), ManualClock())
+
+
+async def test_topics_go_on_beside_one_whose_entry_is_damaged(store):
+    catalog = catalog_of(store)
+    # Given two topics that a broker uses, and the damaged entry of one of them
+    other, entries = catalog_of(store), CatalogKeys(store.prefix).topics
+    broken, sound = [await catalog.create(name, 1, {}) for name in ("broken", "sound")]
+    for name in ("broken", "sound"):
+        await other.get(name)
+    await other.refresh()
+    await store.command("HSET", entries, "broken", b'{"name": 1}', key=entries)
+    # When topics come and go, then lists and refreshes have all the others
+    third = await catalog.create("third", 1, {})
+    for each in (catalog, other):
+        await each.refresh()
+        assert [entry.name for entry in await each.list()] == ["sound", "third"]
+        assert (await each.by_id(bytes.fromhex(third.id))).name == "third"
+    await catalog.delete("third")
+    await other.refresh()
+    # And the damaged one is not taken for one that was deleted: who has it goes on with it
+    assert await other.absent(["broken", "third"], [broken.id, "0" * 32]) == {"third"}
+    assert (await other.by_id(bytes.fromhex(broken.id))).name == "broken"
+    # Nor by a broker that has never read it
+    assert await catalog_of(store).absent(["broken", "third"], [broken.id]) == {"third"}
+    # Until it is read anew, which says what is wrong
+    with pytest.raises(errors.StoredDamaged, match="redis-ledger fsck"):
+        await catalog_of(store).get("broken")
+    assert sound == await other.get("sound")
 
 
 READ: dict[str, Callable[[Any, Config], Awaitable[Any]]] = {

@@ -14,7 +14,6 @@ from redis_ledger.config import Config
 from redis_ledger.errors import (
     InvalidRequest,
     InvalidTopicName,
-    StoredDamaged,
     StoreUnavailable,
     TopicBusy,
     TopicExists,
@@ -26,7 +25,6 @@ from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
-from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
 
@@ -38,33 +36,6 @@ def of(store: Store) -> Catalog:
 @pytest.fixture
 def catalog(store) -> Catalog:
     return of(store)
-
-
-async def test_topics_go_on_beside_one_whose_entry_is_damaged(store, catalog):
-    # Given two topics that a broker uses, and the damaged entry of one of them
-    other, entries = of(store), CatalogKeys(store.prefix).topics
-    broken, sound = [await catalog.create(name, 1, {}) for name in ("broken", "sound")]
-    for name in ("broken", "sound"):
-        await other.get(name)
-    await other.refresh()
-    await store.command("HSET", entries, "broken", b'{"name": 1}', key=entries)
-    # When topics come and go, then lists and refreshes have all the others
-    third = await catalog.create("third", 1, {})
-    for each in (catalog, other):
-        await each.refresh()
-        assert [entry.name for entry in await each.list()] == ["sound", "third"]
-        assert (await each.by_id(bytes.fromhex(third.id))).name == "third"
-    await catalog.delete("third")
-    await other.refresh()
-    # And the damaged one is not taken for one that was deleted: who has it goes on with it
-    assert await other.absent(["broken", "third"], [broken.id, "0" * 32]) == {"third"}
-    assert (await other.by_id(bytes.fromhex(broken.id))).name == "broken"
-    # Nor by a broker that has never read it
-    assert await of(store).absent(["broken", "third"], [broken.id]) == {"third"}
-    # Until it is read anew, which says what is wrong
-    with pytest.raises(StoredDamaged, match="redis-ledger fsck"):
-        await of(store).get("broken")
-    assert sound == await other.get("sound")
 
 
 async def keys(store: Store, name: str) -> set[str]:
