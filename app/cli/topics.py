@@ -67,10 +67,16 @@ def create(
 
 
 @topics.command("list")
-def list_(url: Url = URL, json: Json = False) -> None:
+def list_(
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Include the internal topic __consumer_offsets.")
+    ] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
     """List all topics."""
     with connected(url, json) as client:
-        found = client.topics.list()
+        found = client.topics.list(internal=internal)
         if json:
             for topic in found:
                 document(topic)

@@ -38,6 +38,7 @@ from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import OffloadReading
 from redis_ledger.ledger.tail_cache import Tails
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC
 from redis_ledger.ledger.topic_entry import TopicEntry, parse_topic
 from redis_ledger.ledger.transactional_writes import TransactionalWrites
 from redis_ledger.store.keys import CatalogKeys
@@ -48,8 +49,6 @@ from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.series import TopicTraffic
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
-# Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
-OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class Catalog:

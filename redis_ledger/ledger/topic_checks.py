@@ -6,14 +6,22 @@ import asyncio
 from collections.abc import Mapping
 
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidRequest, TopicBusy
+from redis_ledger.errors import InvalidRequest, InvalidTopicName, TopicBusy
 from redis_ledger.ledger import settings as settings_of
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 from redis_ledger.store.store import Store
 
+# Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
+OFFSETS_TOPIC = "__consumer_offsets"
 SIDECAR_FORMAT = 2  # the stored format from which on brokers read the sidecar buffer (broker/cluster/storage_format.py)
+
+
+def refuse_internal(name: str, act: str) -> None:
+    """act: what clients may not do with the internal topic.  Raises InvalidTopicName."""
+    if name == OFFSETS_TOPIC:
+        raise InvalidTopicName(f"{name!r} is an internal topic; it cannot be {act}.")
 
 
 def check(config: Config, partitions: int, settings: Mapping[str, int]) -> None:

@@ -12,15 +12,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import metrics_collector
-from redis_ledger.errors import InvalidTopicName
-from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
 from redis_ledger.telemetry import metrics
-from tests.support.broker import eventually, one, records, values_of
+from tests.support.broker import eventually, one, records
 from tests.support.chart import CHART
-from tests.support.kafka_batches import batch, fetch, fetched, produce
+from tests.support.kafka_batches import fetch, fetched
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
@@ -261,23 +258,3 @@ async def test_counters_stay_at_a_scrape_and_series_go_with_their_topic(broker, 
     assert {at: before[at] for at in before.keys() - moving} == {at: after[at] for at in before.keys() - moving}
     await broker.topics.delete(prefix)
     assert [at for at in await scrape(broker) if prefix in at] == []
-
-
-# -- internal names ----------------------------------------------------------------------------------------------------
-
-
-async def test_the_internal_topic_takes_no_record_through_any_door_and_is_shown_as_internal(broker):
-    """OB-28"""
-    async with listening(broker) as address, KafkaClient(address) as kafka, client_of(broker) as http:
-        await broker.topics.create("orders")
-        await kafka.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
-        answer = await kafka.ask(MetadataRequest(None), 12)
-        shown = {topic.name: topic.is_internal for topic in answer.topics}
-        assert shown == {"__consumer_offsets": True, "orders": False}
-        sent = await http.post("/v1/topics/__consumer_offsets/records", json={"records": [{"text": "a"}]})
-        assert (sent.status_code, sent.json()["code"]) == (400, "invalid_topic_name")
-        refused = await kafka.ask(produce("__consumer_offsets", batch("a")), 9)
-        assert refused.responses[0].partition_responses[0].error_code == 17
-        with pytest.raises(InvalidTopicName):
-            await broker.records.produce("__consumer_offsets", records("a"))
-        assert await values_of(broker, "__consumer_offsets", isolation="read_uncommitted") == []

@@ -37,6 +37,7 @@ from redis_ledger.errors import (
     GroupNotEmpty,
     InvalidPosition,
     InvalidRequest,
+    InvalidTopicName,
     NotDelivered,
     NotYourMessage,
     OffloadedDamaged,
@@ -68,7 +69,7 @@ _ACK_ERRORS = (
     status=201,
     answers={201: bodies.Subscription, 200: bodies.Subscription},
     keyed=True,
-    errors=(UnknownTopic, SubscriptionExists),
+    errors=(UnknownTopic, InvalidTopicName, SubscriptionExists),
     examples=examples.CREATE_SUBSCRIPTION,
 )
 async def create_subscription(request: HttpRequest, topic: str, body: bodies.CreateSubscription) -> HttpResponse:

@@ -37,11 +37,10 @@ async def create_topic(request: HttpRequest, body: core.CreateTopic) -> core.Top
 
 
 @routes.get("/v1/topics", requires=(), examples=examples.LIST_TOPICS)
-async def list_topics(request: HttpRequest) -> core.Topics:
+async def list_topics(request: HttpRequest, query: inspection.TopicsQuery) -> core.Topics:
     """List all topics that the caller may describe."""
-    found = [
-        each for each in await request.broker.topics.list() if request.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
-    ]
+    found = await request.broker.topics.list(internal=query.internal)
+    found = [each for each in found if request.allows(Op.DESCRIBE, Resource.TOPIC, each.name)]
     return core.Topics(topics=[to_body(each) for each in found])
 
 
@@ -72,7 +71,7 @@ async def describe_topic(request: HttpRequest, topic: str, query: inspection.Top
     "/v1/topics/{topic}",
     requires=(CHANGE_TOPIC,),
     act="topic.change",
-    errors=(UnknownTopic, TopicBusy),
+    errors=(UnknownTopic, InvalidTopicName, TopicBusy),
     examples=examples.CHANGE_TOPIC,
 )
 async def change_topic(request: HttpRequest, topic: str, body: core.ChangeTopic) -> core.Topic:
@@ -90,7 +89,11 @@ async def change_topic(request: HttpRequest, topic: str, body: core.ChangeTopic)
 
 
 @routes.delete(
-    "/v1/topics/{topic}", requires=(DELETE_TOPIC,), act="topic.delete", status=204, errors=(UnknownTopic, TopicBusy)
+    "/v1/topics/{topic}",
+    requires=(DELETE_TOPIC,),
+    act="topic.delete",
+    status=204,
+    errors=(UnknownTopic, InvalidTopicName, TopicBusy),
 )
 async def delete_topic(request: HttpRequest, topic: str) -> None:
     """Delete a topic with all its records and subscriptions."""

@@ -24,6 +24,10 @@ Kind = Literal["shared", "key_shared", "exclusive", "failover", "kafka"]
 _NEXT = Meta(description="Where to go on; absent at the end.")
 
 
+class TopicsQuery(Request):
+    internal: Annotated[bool, Meta(description="Include the internal topic `__consumer_offsets`.")] = False
+
+
 class TopicQuery(Request):
     subscriptions: Annotated[bool, Meta(description="Include the subscriptions with their unacknowledged records.")] = (
         False

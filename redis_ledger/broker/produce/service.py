@@ -25,7 +25,6 @@ from redis_ledger.decoding.budget import Budget, Pace
 from redis_ledger.errors import (
     CorruptBatch,
     InvalidRequest,
-    InvalidTopicName,
     LedgerError,
     OutcomeUnknown,
     TopicForbidden,
@@ -35,9 +34,10 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import Accepted, AppendRequest, append_request
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.ledger.topic_checks import refuse_internal
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import BatchHeader, claim, split
 from redis_ledger.txn.coordinator import Participant
@@ -163,8 +163,7 @@ class Records:
 
     async def topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
         """The topic's entry; created if settings and may_create allow it."""
-        if topic == OFFSETS_TOPIC:
-            raise InvalidTopicName(f"{topic!r} is an internal topic; it cannot be written to.")
+        refuse_internal(topic, "written to")
         try:
             return await self._catalog.get(topic)
         except UnknownTopic:

@@ -39,6 +39,7 @@ from redis_ledger.errors import (
 from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.topic_checks import refuse_internal
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.store import Store
@@ -90,8 +91,10 @@ class Subscriptions:
         kind: Literal["exclusive", "failover", "shared", "key_shared"] = "shared",
         start: Literal["earliest", "latest"] = "earliest",
     ) -> tuple[SubscriptionStats, bool]:
-        """Returns the subscription, and whether this call created it.  Raises SubscriptionExists, UnknownTopic."""
+        """Returns the subscription, and whether this call created it.  Raises SubscriptionExists, UnknownTopic,
+        InvalidTopicName."""
         check_subscription_name(name)
+        refuse_internal(topic, "subscribed to")
         made = await self.cursors.create(topic, name, kind, start)
         if made:  # polls of an earlier subscription of this name read the new one
             await self._poke(await self.cursors.partitions(topic))

@@ -14,6 +14,7 @@ from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.ledger.settings import effective
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC, refuse_internal
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
 
@@ -28,12 +29,15 @@ class Topics:
         self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
     ) -> Topic:
         """Raises TopicExists, InvalidTopicName, InvalidRequest."""
+        refuse_internal(name, "created")
         count = self._config.num_partitions if partitions is None else partitions
         own = {key: value for key, value in (settings or {}).items() if value is not None}
         return self._topic(await self._catalog.create(name, count, own))
 
-    async def list(self) -> builtins.list[Topic]:
-        return [self._topic(entry) for entry in await self._catalog.list()]
+    async def list(self, *, internal: bool = False) -> builtins.list[Topic]:
+        """internal: with the internal topic, if it exists."""
+        entries = await self._catalog.list()
+        return [self._topic(entry) for entry in entries if internal or entry.name != OFFSETS_TOPIC]
 
     async def describe(self, name: str) -> tuple[Topic, builtins.list[PartitionState]]:
         entry = await self._catalog.get(name, fresh=True)
@@ -54,10 +58,14 @@ class Topics:
     ) -> Topic:
         """Adds partitions, and changes settings; None removes the topic's own value.
 
-        Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
+        Raises UnknownTopic, InvalidTopicName, InvalidRequest (fewer partitions), TopicBusy."""
+        if partitions is not None:
+            refuse_internal(name, "changed")
         return self._topic(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:
+        """topic_id: only if it is this one.  Raises UnknownTopic, InvalidTopicName, TopicBusy."""
+        refuse_internal(name, "deleted")
         await self._catalog.delete(name, topic_id)
 
     async def delete_records(self, name: str, number: int, below: int | None) -> int:

@@ -62,9 +62,13 @@ class Topics:
             body["settings"] = arguments.mapping("settings", settings)
         return self._transport.call("POST", path("topics"), body, answer=Topic, idempotency_key=True)
 
-    def list(self) -> TopicList:
-        """[topic.name for topic in client.topics.list()]"""
-        return (self._transport.call("GET", path("topics"), answer=_Topics)).topics
+    def list(self, *, internal: bool = False) -> TopicList:
+        """internal: with the internal topic `__consumer_offsets`, if it exists.
+
+        [topic.name for topic in client.topics.list()]
+        """
+        params = {"internal": "true"} if internal else None
+        return (self._transport.call("GET", path("topics"), answer=_Topics, params=params)).topics
 
     def describe(self, name: str, *, subscriptions: bool = False) -> TopicDescription:
         """The topic with the state of each partition; subscriptions: also the unacknowledged records of each.

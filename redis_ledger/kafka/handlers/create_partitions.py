@@ -24,6 +24,7 @@ from redis_ledger.kafka.protocol.messages.create_partitions_response import (
 )
 from redis_ledger.kafka.request_context import NONE, RequestContext, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.security.api_authorization import note
+from redis_ledger.ledger.topic_checks import refuse_internal
 
 VERSIONS = (0, 3)
 
@@ -55,6 +56,7 @@ async def handle(request: CreatePartitionsRequest, call: RequestContext) -> Crea
             if times[entry.name] > 1:
                 raise InvalidRequest("The topic is named twice.")
             call.check_topic(Op.ALTER, entry.name)
+            refuse_internal(entry.name, "changed")
             partitions = (await catalog.get(entry.name, fresh=True)).partitions
             check(entry, partitions, call.broker.config.partitions_max, node_ids(call))
             await catalog.change(entry.name, entry.count, None, validate_only=request.validate_only)

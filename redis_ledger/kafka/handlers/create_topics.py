@@ -45,6 +45,7 @@ from redis_ledger.kafka.protocol.messages.create_topics_response import (
 from redis_ledger.kafka.protocol.primitives import NO_UUID
 from redis_ledger.kafka.request_context import NONE, RequestContext, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.security.api_authorization import note
+from redis_ledger.ledger.topic_checks import refuse_internal
 
 VERSIONS = (2, 7)
 NAMED_TWICE = InvalidRequest("The topic is named twice.")
@@ -119,6 +120,7 @@ async def _create(entry: CreatableTopic, validate_only: bool, call: RequestConte
         if not call.allows_cluster(Op.CREATE):
             call.check_topic(Op.CREATE, entry.name)
         check_topic_name(entry.name)
+        refuse_internal(entry.name, "created")  # also if it is only validated
         await _check_absent(entry.name, call)
         requested, topic_id = decide(entry, broker.config, node_ids(call)), NO_UUID
         if not validate_only:

@@ -18,6 +18,7 @@ from redis_ledger.kafka.protocol.messages.describe_topic_partitions_response imp
 )
 from redis_ledger.kafka.request_context import NONE, RequestContext, code_of
 from redis_ledger.kafka.security.api_authorization import operations
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC
 from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (0, 0)
@@ -66,4 +67,6 @@ def _to_result(entry: TopicEntry, numbers: range, call: RequestContext) -> Descr
         node = call.broker.live_brokers.leader(entry.name, number, call.peer.listener)
         partitions.append(DescribeTopicPartitionsResponsePartition(NONE, number, node, 0, [node], [node], [], [], []))
     may = operations(call, Resource.TOPIC, entry.name)
-    return DescribeTopicPartitionsResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), False, partitions, may)
+    return DescribeTopicPartitionsResponseTopic(
+        NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions, may
+    )

@@ -26,7 +26,7 @@ from redis_ledger.kafka.protocol.messages.metadata_response import (
 from redis_ledger.kafka.protocol.primitives import NO_UUID
 from redis_ledger.kafka.request_context import NONE, UNKNOWN_TOPIC_ID, RequestContext, code_of
 from redis_ledger.kafka.security.api_authorization import NOT_REQUESTED, cluster_operations, operations
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC
 from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (0, 13)

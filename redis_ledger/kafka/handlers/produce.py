@@ -45,8 +45,9 @@ from redis_ledger.kafka.request_context import (
     message_of,
 )
 from redis_ledger.ledger.append_request import Accepted
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC
 from redis_ledger.telemetry import tracing
 
 VERSIONS = (3, 13)

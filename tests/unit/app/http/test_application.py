@@ -61,7 +61,7 @@ def expect_problem(response: Any, status: int, code: str, detail: str = "") -> N
         ),
         ("POST", RECORDS, b'{"records":[{}],"transaction":"x"}', 404, "transaction_not_found", "such as 3-382"),
         ("POST", RECORDS + "?partition=0", b'{"records":[{}]}', 400, "invalid_request", "leave them out of the query"),
-        ("GET", "/v1/topics?limit=1", b"", 400, "invalid_request", "takes no query parameters"),
+        ("GET", "/v1/topics/a/subscriptions?limit=1", b"", 400, "invalid_request", "takes no query parameters"),
         ("GET", "/v1/topics/a/partitions/x/records", b"", 404, "unknown_partition", "numbered from 0"),
         ("GET", "/v1/topics/a/partitions/-1/records", b"", 404, "unknown_partition", ""),
         ("GET", "/v1/topics/a/partitions/99999999999/records", b"", 404, "unknown_partition", ""),
