@@ -18,15 +18,15 @@ from redis_ledger.ids import MessageId, ScheduledId, TxnId
 
 if TYPE_CHECKING:
     from redis_ledger import errors
-    from redis_ledger.client import AsyncClient, Client, Message, Record, RecordPosition
+    from redis_ledger.client import AsyncClient, Client, Message, Record, RecordPosition, Snapshot
 
 __all__ = [
-    "AsyncClient", "Client", "LedgerError", "Message", "MessageId", "Record", "RecordPosition", "ScheduledId", "TxnId",
-    "errors",
+    "AsyncClient", "Client", "LedgerError", "Message", "MessageId", "Record", "RecordPosition", "ScheduledId",
+    "Snapshot", "TxnId", "errors",
 ]  # fmt: skip
 
 # The broker is in this package too and has no use for the SDK, so that is loaded when it is asked for.
-_CLIENT = ("AsyncClient", "Client", "Message", "Record", "RecordPosition")
+_CLIENT = ("AsyncClient", "Client", "Message", "Record", "RecordPosition", "Snapshot")
 
 
 def __getattr__(name: str) -> object:

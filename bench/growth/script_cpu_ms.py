@@ -25,6 +25,7 @@ from bench.growth import (
     inputs_fsck,
     inputs_partitions,
     inputs_sidecar,
+    inputs_snapshots,
     inputs_transactions,
 )
 from bench.lab import Lab
@@ -38,7 +39,7 @@ GOAL_MS = 10.0
 ATTEMPTS = 3
 INPUTS: tuple[Callable[[Broker], Awaitable[None]], ...] = (
     *inputs_transactions.INPUTS, *inputs_cursors.INPUTS, *inputs_partitions.INPUTS, *inputs_delays.INPUTS,
-    *inputs_fsck.INPUTS, *inputs_sidecar.INPUTS,
+    *inputs_fsck.INPUTS, *inputs_sidecar.INPUTS, *inputs_snapshots.INPUTS,
 )  # fmt: skip
 
 

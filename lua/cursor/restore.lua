@@ -14,7 +14,7 @@ ARGV        1 topic_id  2 kind  3 mark  4 ahead   the end of the acknowledged of
             5.. field, value of acks: include/acks
 RETURNS     {OK, mark} | {BAD_OFFSET, start, next} if the snapshot is beyond the log end | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
             | {WRONG_KIND, kind}
-COMPLEXITY  O(f) for f fields, at most 4096; memory is freed in the background
+COMPLEXITY  O(f) for f fields, at most 2048; memory is freed in the background
 WRITES      only when it returns OK; the session of an exclusive consumer continues
 SOURCE      Google Pub/Sub's snapshots; docs/decisions/0047, 0048
 ]]

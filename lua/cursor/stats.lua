@@ -19,7 +19,7 @@ SOURCE      requirements TB-30; docs/decisions/0004
 --- @include "include/cursor"
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
-local AHEAD_MAX = 1048576 -- offsets of which acknowledgements are counted
+local AHEAD_MAX = 262144 -- offsets of which acknowledgements are counted
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c = cursors.read(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])

@@ -109,7 +109,7 @@ end
 
 -- Returns a visitor for each_stretch that calls `visit`, of ranges that are partly acknowledged with their parts: new
 -- records may be acknowledged after cursor/restore.  After PARTS_MAX parts it stops.
-local PARTS_MAX = 300
+local PARTS_MAX = 200
 function cursors.by_parts(c, visit)
   if c.read >= c.ahead then return visit end
   local parts = 0

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from redis_ledger.client._sync.transaction import Transaction
     from redis_ledger.client.models import Message, Record, RecordPosition, ScheduledPosition, ScheduledRecord
     from redis_ledger.client.security_models import Acl
+    from redis_ledger.client.snapshots import Snapshot
     from redis_ledger.client.states import TxnState
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ScheduledPosition",
     "ScheduledRecord",
     "Sending",
+    "Snapshot",
     "Transaction",
     "TxnState",
 ]  # fmt: skip
@@ -50,6 +52,7 @@ _HOMES = {
     "RecordPosition": "models",
     "ScheduledPosition": "models",
     "ScheduledRecord": "models",
+    "Snapshot": "snapshots",
     "TxnState": "states",
     "Client": "client",
     "Consumer": "consumer",
@@ -63,7 +66,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name.removeprefix("Async"))
     if name not in __all__ or home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if home not in ("models", "security_models", "states"):
+    if home not in ("models", "security_models", "snapshots", "states"):
         home = f"{'_async' if name.startswith('Async') else '_sync'}.{home}"
     return getattr(import_module(f"{__name__}.{home}"), name)
 

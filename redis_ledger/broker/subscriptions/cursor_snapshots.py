@@ -37,7 +37,7 @@ from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.store.store import Store
 
 RANGES_MAX = 50_000  # of a snapshot
-FIELDS_MAX = 4_096  # of the acknowledgements on a partition, a kilobyte each: one call reads or writes them
+FIELDS_MAX = 2_048  # of the acknowledgements on a partition, a kilobyte each: one call reads or writes them
 AT_ONCE = 4
 
 
