@@ -52,6 +52,7 @@ async def test_the_active_ledger_is_planned_only_with_seal(world):
 
 
 async def test_a_plan_stops_at_an_open_transaction(world):
+    """TB-05"""
     # Given a record, a transaction of two, and a record after it
     broker = world.broker
     await world.produce("a")
