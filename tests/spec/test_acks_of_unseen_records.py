@@ -7,7 +7,6 @@ consumer has 0 and 3
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -133,10 +132,11 @@ async def refused(forge: Forge, doors: Doors, offset: int) -> bool:
 
 
 async def acknowledged(broker: Any) -> Any:
-    """The cursor without its leases, since the SDK gives back what a transaction that failed had acknowledged; and what
-    was written with an acknowledgement."""
+    """What the cursor has as acknowledged, and what was written with an acknowledgement.  Leases do not count: the SDK
+    gives back what a transaction that failed had acknowledged."""
+    found = await cursor(broker)
     written = [await visible(broker, topic) for topic in ("u", "retry")]
-    return dataclasses.replace(await cursor(broker), leased=0, redelivered=0), written
+    return found.mark_delete, found.read, found.acked_ahead, found.pending, found.backlog, written
 
 
 async def left(broker: Any, *, commit: bool, txn: Any) -> list[str]:
