@@ -14,7 +14,13 @@ from redis_ledger.app.cli.output import URL, Json, Url, connected, counted, docu
 from redis_ledger.app.http.times import duration_ms
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.client.models import TransactionStatus
-from redis_ledger.client.transaction_models import HeldPartition, LogRecord, PendingSubscription, WrittenPartition
+from redis_ledger.client.transaction_models import (
+    HeldPartition,
+    LogRecord,
+    PendingSubscription,
+    TransactionStep,
+    WrittenPartition,
+)
 from redis_ledger.terminal import one_line
 
 txns = group("List, show, commit and abort transactions.")
@@ -77,7 +83,7 @@ def list_(
 
 @txns.command()
 def show(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Show a transaction and what it did on its participants."""
+    """Show a transaction, its steps, and what it did on its participants."""
     with connected(url, json) as client:
         txn = client.transactions.get(id)
         page = client.transactions.participants(id)
@@ -91,6 +97,9 @@ def show(id: Id, url: Url = URL, json: Json = False) -> None:
             document({**msgspec.to_builtins(txn), "participants": participants})
             return
         typer.echo(f"{txn.id}  {txn.status}{'  (timed out)' if txn.timed_out else ''}  timeout {txn.timeout_ms} ms")
+        table(["step", "participant", "time"], [_step(each) for each in txn.steps])
+        if txn.steps_cut:
+            typer.echo("Steps of further participants are left out.")
         if partitions:
             heads = ["topic", "partition", "first offset", "last offset", "records", "batches", "bytes", "marker"]
             table(heads, [_partition(each) for each in partitions])
@@ -161,6 +170,11 @@ def _ended(txn: TransactionStatus, as_json: bool) -> None:
         document({"id": txn.id, "status": txn.status})
     else:
         typer.echo(f"{txn.id}: {txn.status}")
+
+
+def _step(step: TransactionStep) -> tuple[object, ...]:
+    where = "" if step.topic is None else f"{step.topic}:{step.partition} {step.subscription or ''}".rstrip()
+    return (step.name, where, "unknown" if step.at_ms is None else _time(step.at_ms))
 
 
 def _partition(found: WrittenPartition) -> tuple[object, ...]:

@@ -5,8 +5,8 @@ All offsets, or none if one is refused.  Held offsets lose their lease and keep 
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 coordinator  4 serial  5 cumulative (1 or 0)
-            6 how  7 most leases to touch (both as in cursor/ack)
-            8.. first, last of each range, ascending and disjoint; for a cumulative ack its offset (inclusive) and the
+            6 how  7 most leases to touch (both as in cursor/ack)  8 now_ms
+            9.. first, last of each range, ascending and disjoint; for a cumulative ack its offset (inclusive) and the
             first offset, where one below the mark means the mark
 RETURNS     {OK, held, mark, [reached]} held: the offsets of the call; for a cumulative ack all that the transaction holds;
             reached as in cursor/ack
@@ -32,7 +32,7 @@ if redis.call("ZSCORE", KEYS[2], txn) or (watermark and watermark ~= "" and seri
 end
 
 local ranges, total, from, held = nil, 0, nil, cursors.holding(c, txn)
-local fresh = { body = "", head = "I", regions = {} }
+local fresh = { body = "", head = "I", regions = {}, at = ARGV[8] }
 
 -- Returns the number of offsets that the transaction holds; with regions, up to `upto` all that are not acknowledged.
 local function held_by_it()
@@ -46,7 +46,7 @@ local function held_by_it()
 end
 
 if cumulative then
-  local offset, begin = tonumber(ARGV[8]), tonumber(ARGV[8 + 1])
+  local offset, begin = tonumber(ARGV[9]), tonumber(ARGV[9 + 1])
   if not cursors.is_ordered(c.kind) then return { WRONG_KIND, c.kind } end
   if offset >= c.read then return { NOT_DELIVERED, c.read } end
   local upto = held and held.upto
@@ -65,7 +65,7 @@ if cumulative then
     end
   end
 else
-  ranges, total = cursors.given(8)
+  ranges, total = cursors.given(9)
   local early = cursors.undelivered(c, ranges)
   if early then return { NOT_DELIVERED, early } end
 end

@@ -6,8 +6,8 @@ and each transaction is open and holds nothing here yet.  In any other case the 
 sends each ack to cursor/pending_ack.
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
-ARGV        1 topic_id  2 number of acks
-            3.. for each: consumer  coordinator  serial  offsets held
+ARGV        1 topic_id  2 now_ms  3 number of acks
+            4.. for each: consumer  coordinator  serial  offsets held
             then all ranges, ascending and disjoint, three each: first  last  number of the ack (from 1)
 RETURNS     {OK, mark} | {STALE} send them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
@@ -21,9 +21,9 @@ local LEASES_MAX = 300
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
-local count, acks, txns, marks, wanted = tonumber(ARGV[2]), {}, {}, {}, 0
+local count, acks, txns, marks, wanted = tonumber(ARGV[3]), {}, {}, {}, 0
 for i = 1, count do
-  local at = 4 * i - 1
+  local at = 4 * i
   local coordinator, serial = ARGV[at + 1], ARGV[at + 2]
   if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", KEYS[3], coordinator) or "" end
   if marks[coordinator] ~= "" and serial_at_most(serial, marks[coordinator]) then return { STALE } end
@@ -36,7 +36,7 @@ for i, held in ipairs(redis.call("HMGET", c.pending, unpack(txns))) do
 end
 
 local ranges, owners = {}, {}
-for at = 3 + 4 * count, #ARGV, 3 do
+for at = 4 + 4 * count, #ARGV, 3 do
   ranges[#ranges + 1], ranges[#ranges + 2] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   owners[#owners + 1] = acks[tonumber(ARGV[at + 2])]
 end
@@ -57,7 +57,7 @@ cursors.cut(c, touched)
 c.held = c.held + size
 local rows = {}
 for i, ack in ipairs(acks) do
-  rows[#rows + 1], rows[#rows + 2] = txns[i], "I" .. cursors.holders_text(ack.by) .. " " .. table.concat(ack.parts, ",")
+  rows[#rows + 1], rows[#rows + 2] = txns[i], "I" .. cursors.held_since(ARGV[2]) .. cursors.holders_text(ack.by) .. " " .. table.concat(ack.parts, ",")
 end
 cursors.call_chunked("HSET", c.pending, rows)
 cursors.save(c)

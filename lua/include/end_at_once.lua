@@ -13,17 +13,18 @@ function at_once.read()
   for i = 1, tonumber(ARGV[15]) do
     local count, subs = tonumber(ARGV[at + 3]), {}
     for n = 1, count do subs[ARGV[at + 3 + n]] = format("%d", n - 1) end
-    local place = { number = i - 1, topic_id = ARGV[at + 1], channel = ARGV[at + 2], subs = subs, key = key, args = {}, ends = {} }
+    local place = { number = i - 1, topic_id = ARGV[at + 1], channel = ARGV[at + 2], subs = subs, key = key, args = {}, ends = {}, uses = {} }
     place.last = key + 11 + 6 * count
     at_once.places[ARGV[at]], at_once.ordered[i] = place, place
     at, key = at + 4 + count, place.last + 1
   end
 end
 
--- Returns the places of a transaction, each with the indexes of its subscriptions; nil if it cannot be ended by this call.
+-- Returns the places of a transaction, each with the indexes of its subscriptions, and for each participant its place and
+-- the number of its subscription there, 0 for the partition; nil if it cannot be ended by this call.
 function at_once.places_of(serial, txn)
   if is_wide(txn) then return nil end
-  local found, listed = {}, {}
+  local found, listed, words = {}, {}, {}
   for word in gmatch(txn.participants, "%S+") do
     local name, sub_name = match(word, "^([^/]+/[^/]+/[^/]+)/?(.*)$")
     local place = at_once.places[name]
@@ -36,8 +37,9 @@ function at_once.places_of(serial, txn)
       found[#found + 1] = listed[name]
     end
     if index then listed[name].subs[#listed[name].subs + 1] = index end
+    words[#words + 1] = { at = listed[name], number = index and #listed[name].subs or 0 }
   end
-  return found
+  return found, words
 end
 
 -- Whether the producer id is that of the transaction: the records of one that a Kafka producer has begun carry the id of
@@ -51,7 +53,7 @@ function at_once.add(each, txn, where, watermark)
   each.commit, each.epoch = txn.state == "C" and "1" or "0", epoch or "0"
   for _, at in ipairs(where) do
     local ends, args = at.place.ends, at.place.args
-    ends[#ends + 1] = each
+    ends[#ends + 1], at.place.uses[#ends + 1] = each, at
     for _, arg in ipairs({ each.pid, ARGV[11], each.serial, each.commit, watermark, number and "0" or "1", format("%d", #at.subs) }) do
       args[#args + 1] = arg
     end
@@ -67,7 +69,9 @@ function at_once.end_at(place, room, leftovers, markers)
   for k = place.key, place.last do keys[#keys + 1] = KEYS[k] end
   local is_done, reply, left = pcall(end_transactions, keys, args, room, leftovers)
   for i, each in ipairs(place.ends) do
-    local marker = is_done and reply[i + 1]
+    local marker, used = match(is_done and reply[i + 1] or "", "^(%S+) ?(.*)$")
+    place.uses[i].used = {}
+    for ms in gmatch(used or "", "[^,]+") do table.insert(place.uses[i].used, ms) end
     if not is_done or marker == "more" then
       each.is_left = true
     elseif marker and marker ~= "-1" then
@@ -77,6 +81,15 @@ function at_once.end_at(place, room, leftovers, markers)
     end
   end
   return is_done and left or 0
+end
+
+-- When each of the first participants was used and ended (include/trace).
+function at_once.traced(words)
+  local parts = {}
+  for n = 1, math.min(#words, TRACED_MAX) do
+    parts[n] = (words[n].at.used[words[n].number + 1] or "_") .. "," .. ARGV[1]
+  end
+  return table.concat(parts, ";")
 end
 
 -- An operation that decided a transaction which has ended by now is answered as its repetition will be.
@@ -102,7 +115,8 @@ local function end_at_once()
   local seen = {}
   for _, each in ipairs(at_once.wanted) do
     local txn = not seen[each.serial] and txns[each.serial]
-    local where = txn and txn.state ~= "O" and at_once.is_of(each, txn) and at_once.places_of(each.serial, txn)
+    local is_possible, where = txn and txn.state ~= "O" and at_once.is_of(each, txn), nil
+    if is_possible then where, each.words = at_once.places_of(each.serial, txn) end
     if where then at_once.add(each, txn, where, mark) end
     each.is_left, seen[each.serial] = not where, true
   end
@@ -112,7 +126,7 @@ local function end_at_once()
   end
   for i, each in ipairs(at_once.wanted) do
     ended[i] = ""
-    if not each.is_left and complete(each.serial, txns[each.serial])[2] ~= "more" then
+    if not each.is_left and complete(each.serial, txns[each.serial], at_once.traced(each.words))[2] ~= "more" then
       ended[i] = each.commit == "1" and "C" or "A"
       is_decided_here = true
     end

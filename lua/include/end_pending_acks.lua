@@ -31,20 +31,21 @@ local function settle_ranges(c, ranges, commit, now)
 end
 
 -- Settles what one transaction ("coordinator-serial") holds here, at most `room` ranges.  Returns the number of offsets it
--- held, which an abort returns for redelivery (0 for a Kafka group); the number of ranges settled; and whether ranges are
--- left for another call.
+-- held, which an abort returns for redelivery (0 for a Kafka group); the number of ranges settled; whether ranges are left
+-- for another call; and when it first acknowledged, or wrote the offset: nil if it did
+-- not, "?" if the time is not known.
 local function settle(c, txn, commit, now, room)
   if c.kind == "kafka" then
     local text = redis.call("HGET", c.pending, txn)
     if text and commit then registers.accept(c.cursor, text) end
     if text then redis.call("HDEL", c.pending, txn) end
-    return 0, 0, false
+    return 0, 0, false, text and string.match(text, "^%S+ %S+ %S+ (%d+)")
   end
   local holding, held = cursors.holding(c, txn), c.held
   if not holding then return 0, 0, false end
   local ranges, is_left = cursors.release(c, txn, holding, room)
   settle_ranges(c, ranges, commit, now)
-  return held - c.held, #ranges, is_left
+  return held - c.held, #ranges, is_left, holding.at or "?"
 end
 
 -- Aborts what ended transactions have left pending; is_over(coordinator, serial) is true for those.  Reads a bounded number

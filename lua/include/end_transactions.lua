@@ -81,28 +81,33 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return opened[k]
   end
 
-  -- Settles what the operation at `place` holds on its subscriptions; returns whether that was all.
+  -- Settles what the operation at `place` holds on its subscriptions; returns whether that was all, and when it first
+  -- acknowledged on each, as text.
   local function settle_all(place, txn, commit)
+    local used = ""
     for j = 1, tonumber(ARGV[place + 6]) do
-      local c = cursor_at(13 + 6 * tonumber(ARGV[place + 6 + j]))
+      local c, since = cursor_at(13 + 6 * tonumber(ARGV[place + 6 + j])), nil
       if c then
         if room <= 0 and c.kind ~= "kafka" and redis.call("HEXISTS", c.pending, txn) == 1 then return false end
-        local offsets, ranges, is_left = settle(c, txn, commit, now, room)
+        local offsets, ranges, is_left, at_ms = settle(c, txn, commit, now, room)
+        since = at_ms
         room = room - ranges
         if not commit or cursors.has_keys(c.kind) then returned = returned + offsets end
         if is_left then return false end
       end
+      used = used .. "," .. (since or "_")
     end
-    return true
+    return true, used
   end
 
   local function finish(place, txn)
     local pid, coordinator, serial, commit = ARGV[place], ARGV[place + 1], ARGV[place + 2], ARGV[place + 3] == "1"
     local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
-    local open, marker = redis.call("HGET", open_key, pid), "-1"
+    local open, marker, used = redis.call("HGET", open_key, pid), "-1", "_"
     if open then
       local epoch, c, s, first, aside = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
       if c == coordinator and s == serial then
+        used = aside == "" and "o" .. first or "?" -- the sidecar buffer has neither offsets nor times
         marker = aside == "" and write_marker(pid, epoch, first, commit) or end_aside(pid, sidecar.parse(open), commit)
       end
     end
@@ -118,13 +123,19 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
       redis.call("HSET", watermarks, coordinator, watermark)
       marks[coordinator], touched[coordinator] = watermark, true
     end
-    return marker
+    return marker, used
   end
 
   local reply, at = { OK }, 6
   for i = 1, count do
     local txn = ARGV[at + 1] .. "-" .. ARGV[at + 2]
-    reply[#reply + 1] = settle_all(at, txn, ARGV[at + 3] == "1") and finish(at, txn) or "more"
+    local is_settled, acked_at = settle_all(at, txn, ARGV[at + 3] == "1")
+    if is_settled then
+      local marker, used = finish(at, txn)
+      reply[#reply + 1] = marker .. " " .. used .. acked_at
+    else
+      reply[#reply + 1] = "more"
+    end
     at = at + 7 + tonumber(ARGV[at + 6])
   end
 

@@ -1,5 +1,6 @@
 -- Ended transactions as a coordinator stores them (txn/apply).
---   outcomes  serial → "outcome ended started timeout owner nonce", limited in age and number by arguments of the call
+--   outcomes  serial → "outcome ended started timeout owner nonce|trace" (include/trace), limited in age and number by
+--             arguments of the call
 --   nonces    nonce → the serial that was begun with it, as long as its transaction, its outcome or its step is stored
 --   steps     nonce → time of its commit, for a step (transactions:execute) under an Idempotency-Key.  It is kept as long
 --             as the key, which outlives the outcome, or until the response is stored with the key (forget_step).  So the
@@ -40,7 +41,7 @@ local function outcomes_save(finished)
   for serial, t in pairs(finished) do
     local n = #rows
     ended[#ended + 1], padded[#padded + 1] = serial, rep("0", 15 - #serial) .. serial
-    rows[n + 1], rows[n + 2] = serial, t.state .. " " .. ARGV[1] .. " " .. t.fixed
+    rows[n + 1], rows[n + 2] = serial, t.state .. " " .. ARGV[1] .. " " .. t.fixed .. t.trace
     times[n + 1], times[n + 2] = ARGV[1], serial
     local nonce = match(t.fixed, "(%S+)$")
     if t.state == "C" and is_step(nonce) then committed[#committed + 1] = nonce end

@@ -59,8 +59,8 @@ local function add(serial, txn, added)
     end
   end
   txn.participants = table.concat(inline, " ")
-  if #partitions > 0 then log(ADD_PARTITION, serial, txn, table.concat(partitions)) end
-  if #subscriptions > 0 then log(ADD_SUBSCRIPTION, serial, txn, table.concat(subscriptions)) end
+  if #partitions > 0 then log(ADD_PARTITION, serial, txn, table.concat(partitions), "p" .. #partitions) end
+  if #subscriptions > 0 then log(ADD_SUBSCRIPTION, serial, txn, table.concat(subscriptions), "s" .. #subscriptions) end
   return { OK }
 end
 
@@ -87,7 +87,9 @@ function wide.forget(serial, txn)
     at, cut = find(rest, ",", at + 1, true), cut + 1
   end
   dying[#dying + 1] = string.sub(rest, 1, at)
-  txn.positions, changed[serial], wide.room = first .. string.sub(rest, at + 1), txn, wide.room - cut
+  -- Without the records of some participants, the steps of the others cannot be found.
+  txn.positions = string.gsub(first .. string.sub(rest, at + 1), "/[^,]*", "")
+  changed[serial], wide.room = txn, wide.room - cut
   return false
 end
 

@@ -3,6 +3,7 @@
 --     pending  "coordinator-serial"    → "I ranges" or "C upto - ranges", C after a cumulative acknowledgement
 --              "coordinator-serial"    → "I +a0,a3 ranges" or "C upto +a0,a3 ranges": there are fields for a0 and a3
 --              "coordinator-serial/a3" → "R ranges", of offsets 192 to 255
+--              "coordinator-serial"    → "I t1763720931000 ranges", the time of its first acknowledgement, before the consumers
 --              "coordinator-serial"    → "I @c1:25,c2:3 ranges", by consumer: what they had leased before; before regions
 -- Regions a, b, c ... have 64, 64², 64³ ... offsets; a range is in the smallest kind that is not shorter, cut at its end.
 -- A range is first-last-count; ranges are disjoint and unordered.  Ranges below the mark are ignored: retention has removed
@@ -32,13 +33,15 @@ function cursors.holding(c, txn)
   local held = { body = body, head = string.match(head, "^C %d+") or "I", regions = {} }
   for n in string.gmatch(string.match(head, "%+(%S+)$") or "", "%w+") do held.regions[#held.regions + 1] = n end
   held.upto = tonumber(string.match(held.head, "%d+"))
-  held.by = cursors.holders(head)
+  held.by, held.at = cursors.holders(head), string.match(head, " t(%d+)")
   return held
 end
 
+function cursors.held_since(at) return at and " t" .. at or "" end
+
 local function holding_save(c, txn, held)
   local regions = #held.regions > 0 and " +" .. table.concat(held.regions, ",") or string.sub(held.head, 1, 1) == "C" and " -" or ""
-  redis.call("HSET", c.pending, txn, held.head .. cursors.holders_text(held.by) .. regions .. " " .. held.body)
+  redis.call("HSET", c.pending, txn, held.head .. cursors.held_since(held.at) .. cursors.holders_text(held.by) .. regions .. " " .. held.body)
 end
 
 -- Returns {first, last, ...} of what a transaction holds, ascending; of its regions only those that overlap `ranges` (nil: all).

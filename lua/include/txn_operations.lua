@@ -3,7 +3,8 @@
 -- Adds a log record.  Every record names its transaction's serial and ends with the suffix; its position is stored with the
 -- transaction.  Batched records share an entry; otherwise each has its own.
 local count, batched, position, last_entry = 0, ARGV[8] == "1", entry .. ":", tonumber(held[2])
-local function log(op, serial, txn, fields)
+--- @include "include/trace"
+local function log(op, serial, txn, fields, step)
   count = count + 1
   if batched then
     local size = #op + 1 + #serial + #fields + #suffix
@@ -12,7 +13,7 @@ local function log(op, serial, txn, fields)
     records[count] = op .. char(#serial) .. serial .. fields .. suffix
   end
   bits[count] = "1"
-  txn.positions = txn.positions .. (batched and position .. count or format("%d:1", last_entry + count)) .. ","
+  txn.positions = txn.positions .. (batched and position .. count or format("%d:1", last_entry + count)) .. (step and trace.position(txn, step) or "") .. ","
   changed[serial] = txn
 end
 
@@ -23,7 +24,7 @@ local function move(serial, txn, state)
     fields = log_states(txn.state, state)
     transitions[step] = fields
   end
-  log(UPDATE, serial, txn, fields)
+  log(UPDATE, serial, txn, fields, state)
   txn.state = state
 end
 
@@ -95,10 +96,12 @@ local function expire(serial, txn)
   return reply_decision(txn)
 end
 
-local function complete(serial, txn)
+-- ends: when each participant was used and ended (include/trace).
+local function complete(serial, txn, ends)
   if txn.state == "O" then return { TXN_STATUS, "O" } end
   if not wide.forget(serial, txn) then return { OK, "more" } end
   local outcome = txn.state
+  txn.trace = trace.outcome(txn, ends)
   move(serial, txn, outcome == "C" and "D" or "B")
   txn.state = outcome
   changed[serial], finished[serial], txns[serial], outcomes[serial] = nil, txn, nil, outcome

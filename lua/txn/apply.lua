@@ -2,7 +2,8 @@
 --[[ txn/apply: apply a batch of operations to one coordinator and write one log entry for all of them (PIP-160).
 
 A transaction is packed as "state deadline started timeout owner nonce|positions|participants": state O open,
-C committing, A aborting, T aborting after its timeout; positions "entry:index,..." are its log records (index from 1);
+C committing, A aborting, T aborting after its timeout; positions "entry:index,..." are its log records (index from 1),
+with what they say: include/trace;
 participants are separated by spaces, and those beyond 4 KiB are in `wide`: include/participants.  The decision table is
 redis_ledger/txn/states.py.
 
@@ -16,7 +17,7 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 retention of out
               add          serial   "participant..."              topic/topic id/partition or .../subscription
               end          serial   "C" or "A"                    commit or abort
               expire       serial   ""                            abort if the deadline has passed; take over an overdue end
-              complete     serial   ""                            all participants are done
+              complete     serial   "used,ended;..."              all participants are done: include/trace
               allocate     ""       ""                            a producer id
               forget_step  nonce    ""                            the response of the step is stored
               commit_all, forget_number                           include/commit_all

@@ -14,8 +14,10 @@ ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
             6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
 RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation, "last+records" (its last offset and the number
-            of its records) for one committed in the sidecar buffer; "more": only a part of its acks was settled, the
-            call has to be repeated; after them the transactions with scheduled batches for delay/settle, if any
+            of its records) for one committed in the sidecar buffer; behind it " used,used...": "o" and the offset of its
+            first batch, and the time of its first ack on each of its subscriptions ("_" without one, "?" if that is
+            not known); "more": only a part of its acks was settled, the call has to be repeated; after them the
+            transactions with scheduled batches for delay/settle, if any
             | {UNKNOWN_TOPIC} | {STALE} a Kafka group of the call is a subscription now
 COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled, at most 300 in a call
 WRITES      everything above, one transaction in one step; calls with "more" settle only acks

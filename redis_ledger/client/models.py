@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from redis_ledger.client.transaction_models import TransactionStep
 from redis_ledger.errors import UnreadableValue
 from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.offload.manifest import Plan, Segment
@@ -282,7 +283,8 @@ class TransactionSubscription(msgspec.Struct, frozen=True):
 
 
 class TransactionStatus(msgspec.Struct, frozen=True):
-    """A transaction as the broker sees it; status is open, committing, committed, aborting or aborted."""
+    """A transaction as the broker sees it; status is open, committing, committed, aborting or aborted.
+    steps, steps_cut: only of one that is read alone; whether steps of further participants are left out."""
 
     id: str
     status: str
@@ -293,6 +295,8 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     owner: str = ""
     partitions: list[TransactionPartition] = []
     subscriptions: list[TransactionSubscription] = []
+    steps: list[TransactionStep] = []
+    steps_cut: bool = False
 
 
 class BatchedWrite(msgspec.Struct, frozen=True):

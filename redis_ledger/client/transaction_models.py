@@ -7,6 +7,18 @@ from typing import Literal
 import msgspec
 
 
+class TransactionStep(msgspec.Struct, frozen=True):
+    """A step of a transaction: begin, add_partition, append, add_subscription, pending_ack, decide, end_partition,
+    end_subscription or complete; with its participant, if it is not one of the coordinator.  append and pending_ack are
+    the first ones there.  at_ms: None if the time is not known."""
+
+    name: str
+    at_ms: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+    subscription: str | None = None
+
+
 class CoordinatorLog(msgspec.Struct, frozen=True):
     """first_entry, last_entry: None where the log is empty.  bytes: None where Redis does not say."""
 

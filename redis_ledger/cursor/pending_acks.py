@@ -14,6 +14,7 @@ from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
+from redis_ledger.clock import Clock
 from redis_ledger.cursor import scripts
 from redis_ledger.cursor.ranges import Range, size
 from redis_ledger.errors import LedgerError, StoreUnavailable
@@ -36,8 +37,11 @@ class PendingAck(NamedTuple):
 
 
 class PendingAcks:
-    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str, thresholds: Thresholds) -> None:
+    def __init__(
+        self, store: Store, keys: PartitionKeys, topic_id: str, name: str, thresholds: Thresholds, clock: Clock
+    ) -> None:
         self._store, self._keys, self._topic_id, self._name = store, keys, topic_id, name
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._group: GroupCommit[PendingAck] = GroupCommit(
             self._send, self._settle, turnstile=partial(store.turnstile, keys.state), on_flush=_count_batch
@@ -62,15 +66,17 @@ class PendingAcks:
     async def _carry(self, holds: list[PendingAck]) -> list[int | LedgerError]:
         if len(holds) > 1 and len({hold.txn for hold in holds}) == len(holds):
             together = [(hold.consumer, hold.txn, hold.ranges) for hold in holds]
-            if await scripts.pending_ack_many(self._store, self._keys, self._topic_id, self._name, together):
+            where = (self._store, self._keys, self._topic_id, self._name)
+            if await scripts.pending_ack_many(*where, together, now_ms=self._clock.now_ms()):
                 return [size(hold.ranges) for hold in holds]
         return [await self._one(hold) for hold in holds]
 
     async def _one(self, hold: PendingAck) -> int | LedgerError:
         try:
             return await scripts.pending_ack(
-                self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges
-            )
+                self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges,
+                now_ms=self._clock.now_ms(),
+            )  # fmt: skip
         except LedgerError as error:
             return error
 

@@ -1,6 +1,7 @@
 """What a transaction holds on a subscription, as its row in `pending` says (lua/include/pending_acks, group_offset).
 
     "I 0-4-1,9-9-2"            offsets 0 to 4 and 9, acknowledged one by one
+    "I t1763720931000 0-4-1"   with the time of the first acknowledgement
     "C 120 - 0-119-1"          all up to 120, acknowledged cumulatively
     "I +a0,b3 0-4-1"           and further ranges in the fields "<transaction>/a0" and "<transaction>/b3"
     "7 1200 3 1763720931000 "  of a Kafka group: write, offset, leader epoch, time, metadata
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.errors import StoredDamaged
 
+_FIRST_MS = re.compile(rb"^[IC][^@]*? t(\d+) ")
 _RANGE = re.compile(rb"(\d+)-(\d+)-\d+")
 
 
@@ -41,6 +43,12 @@ def ranges_of(field: bytes) -> list[Range]:
     """The ranges of a field, ascending."""
     body = field.rpartition(b" ")[2]
     return sorted(Range(int(first), int(last)) for first, last in _RANGE.findall(body))
+
+
+def first_ms(row: bytes) -> int | None:
+    """When the first acknowledgement was made; None if an earlier release has made it."""
+    found = _FIRST_MS.search(row)
+    return int(found[1]) if found else None
 
 
 def group_offset(row: bytes) -> int:

@@ -215,12 +215,7 @@ def answer_of(reply: list[Any], deliveries: list[Delivery]) -> Received:
 
 
 async def ack(
-    store: Store,
-    keys: PartitionKeys,
-    topic_id: str,
-    name: str,
-    consumer: str,
-    ranges: Sequence[Range],
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, ranges: Sequence[Range]
 ) -> int:
     """Returns how many of these offsets are acknowledged now; those that a transaction holds are not counted.
 
@@ -260,6 +255,7 @@ async def pending_ack(
     consumer: str,
     txn: TxnId,
     ranges: Sequence[Range],
+    now_ms: int,
 ) -> int:
     """Returns how many of these offsets (all) the transaction holds.  The subscription must be registered with it.
 
@@ -268,7 +264,7 @@ async def pending_ack(
 
     async def act(some: Sequence[Range], how: paged_acks.How) -> list[Any]:
         args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, how, paged_acks.LEASES_MAX]
-        args += flat(some)
+        args += (now_ms, *flat(some))
         return await _pending_ack(store, keys, name, args)
 
     return await paged_acks.ack_in_pages(act, ranges)
@@ -280,12 +276,13 @@ async def pending_ack_many(
     topic_id: str,
     name: str,
     holds: Sequence[tuple[str, TxnId, Sequence[Range]]],
+    now_ms: int,
 ) -> bool:
     """Applies the acks of several transactions (consumer, transaction, ranges) at once.  False: one of them is not
     simple, and nothing was changed; call pending_ack for each.  A retry finds its own acks and returns False, too."""
     if sum(len(ranges) for _, _, ranges in holds) > paged_acks.RANGES_MAX:
         return False
-    args: list[str | int] = [topic_id, len(holds)]
+    args: list[str | int] = [topic_id, now_ms, len(holds)]
     spread: list[tuple[int, int, int]] = []
     for number, (consumer, txn, ranges) in enumerate(holds, 1):
         args += (token(consumer), txn.coordinator, txn.serial, size(ranges))
@@ -293,20 +290,13 @@ async def pending_ack_many(
     spread.sort()
     if any(here[1] >= following[0] for here, following in pairwise(spread)):
         return False
-    for triple in spread:
-        args += triple
+    args += [each for triple in spread for each in triple]
     reply = await store.call(_PENDING_ACK_MANY, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
     return bool(reply[0] == Status.OK)
 
 
 async def pending_ack_cumulative(
-    store: Store,
-    keys: PartitionKeys,
-    topic_id: str,
-    name: str,
-    consumer: str,
-    txn: TxnId,
-    offset: int,
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, txn: TxnId, offset: int, now_ms: int
 ) -> int:
     """Returns how many offsets the transaction holds on this partition now.  A retry changes nothing; another call must
     have a higher offset (AK-13); a lower one is a conflict.
@@ -315,7 +305,18 @@ async def pending_ack_cumulative(
     """
 
     async def act(first: int, how: paged_acks.How) -> list[Any]:
-        args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, how, paged_acks.LEASES_MAX, offset, first)
+        args = (
+            topic_id,
+            token(consumer),
+            txn.coordinator,
+            txn.serial,
+            1,
+            how,
+            paged_acks.LEASES_MAX,
+            now_ms,
+            offset,
+            first,
+        )
         return await _pending_ack(store, keys, name, args)
 
     return await paged_acks.ack_cumulative_in_pages(act, is_sum=False)

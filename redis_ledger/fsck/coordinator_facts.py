@@ -18,7 +18,7 @@ MORE = "+"  # in a row: further participants are in `wide`
 
 
 class TxnRow(NamedTuple):
-    """A row of `txns`.  nonce: "-", a nonce, or "@number:epoch:transactional id"."""
+    """A row of `txns`.  nonce: "-", a nonce, or "@number:epoch:transactional id".  positions: without the trace."""
 
     state: str
     deadline: int
@@ -39,7 +39,7 @@ class TxnRow(NamedTuple):
             return None
         if state not in STATES or not (deadline.isdigit() and started.isdigit() and timeout.isdigit()):
             return None
-        places = tuple(each for each in positions.split(",") if each)
+        places = tuple(each.partition("/")[0] for each in positions.split(",") if each)
         words = tuple(participants.split())
         return cls(state, int(deadline), int(started), int(timeout), owner, nonce, places, words)
 

@@ -21,8 +21,9 @@ from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinators, Decision, refusal_error
+from redis_ledger.txn.coordinator import Coordinators, Decision
 from redis_ledger.txn.operations import Coordinator, Reply
+from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
 from redis_ledger.txn.transactional_ids import TransactionalIds
 

@@ -17,16 +17,7 @@ from urllib.parse import quote, unquote
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import (
-    AlreadyAborted,
-    AlreadyCommitted,
-    CoordinatorNotFound,
-    InvalidTxnStatus,
-    LedgerError,
-    TooManyTransactions,
-    TransactionNotFound,
-    TransactionTimedOut,
-)
+from redis_ledger.errors import CoordinatorNotFound, TooManyTransactions, TransactionNotFound
 from redis_ledger.ids import COORDINATORS_MAX, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
@@ -36,6 +27,7 @@ from redis_ledger.telemetry import tracing
 from redis_ledger.txn.coordinator_turns import CoordinatorTurns
 from redis_ledger.txn.end_at_once import EndAtOnce, MarkerWritten, Place
 from redis_ledger.txn.operations import Coordinator, Reply
+from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
 
 OPEN = Script.load("txn/open")
@@ -110,7 +102,7 @@ class Decision(NamedTuple):
 
 class TransactionRecord(NamedTuple):
     """A transaction as its coordinator stores it.  ended_ms: 0 until it has ended.  has_more: some participants are
-    missing."""
+    missing.  traced: its trace as stored (txn/trace.py)."""
 
     txn: TxnId
     state: TxnState
@@ -123,6 +115,7 @@ class TransactionRecord(NamedTuple):
     producer: Producer | None = None
     ended_ms: int = 0
     has_more: bool = False
+    traced: str = ""
 
 
 _ENDED = {"C": TxnState.COMMITTED, "A": TxnState.ABORTED, "T": TxnState.ABORTED}
@@ -253,10 +246,10 @@ class Coordinators:
         further = await self._further(decision.txn)
         return decision._replace(participants=decision.participants + further, has_more=False)
 
-    def done(self, txn: TxnId, *, lazy: bool = True) -> asyncio.Future[Reply]:
-        """Marks the transaction COMMITTED or ABORTED; all participants are done.  Awaiting it is optional: the sweep
-        repeats a lost call."""
-        return self.of(txn).submit("complete", txn.serial, lazy=lazy)
+    def done(self, txn: TxnId, ends: str = "", *, lazy: bool = True) -> asyncio.Future[Reply]:
+        """Marks the transaction COMMITTED or ABORTED; all participants are done.  ends: of the first ones, for its
+        trace.  Awaiting it is optional: the sweep repeats a lost call."""
+        return self.of(txn).submit("complete", txn.serial, ends, lazy=lazy)
 
     async def get(self, txn: TxnId) -> TransactionRecord:
         """Raises TransactionNotFound, CoordinatorNotFound."""
@@ -364,37 +357,22 @@ def step_nonce(nonce: str) -> str:
     return STEP + nonce
 
 
-def refusal_error(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError:
-    """The exception for an operation that the script refused."""
-    facts = {"transaction": str(txn)}
-    if status == Status.TXN_NOT_FOUND:
-        return TransactionNotFound(f"Transaction {txn} is unknown, or ended too long ago.", **facts)
-    assert status == Status.TXN_STATUS, (status, fields)
-    match fields:
-        case ["ended", "C"] | ["C"]:
-            return AlreadyCommitted(f"Transaction {txn} was committed.", **facts)
-        case ["ended", "T"] | ["T"]:
-            return TransactionTimedOut(f"Transaction {txn} timed out and was aborted; begin a new one.", **facts)
-        case ["ended", "A"] | ["A"]:
-            return AlreadyAborted(f"Transaction {txn} was aborted; begin a new one.", **facts)
-    return InvalidTxnStatus(f"Transaction {txn} is {' '.join(fields)}, which does not allow this.", **facts)
-
-
 def _record(txn: TxnId, row: str) -> TransactionRecord:
-    head, _positions, participants = row.split("|")
+    head, positions, participants = row.split("|")
     state, deadline, started, timeout, owner, nonce = head.split(" ")
     started_ms, timeout_ms = int(started), int(timeout)
     return TransactionRecord(
         txn, TxnState(state), started_ms, timeout_ms, int(deadline) if state == "O" else started_ms + timeout_ms,
         "" if owner == "-" else unquote(owner), _participants(participants.split()), state == "T",
-        Producer.read(txn, nonce), has_more=MORE in participants,
+        Producer.read(txn, nonce), has_more=MORE in participants, traced=positions,
     )  # fmt: skip
 
 
 def _ended(txn: TxnId, row: str) -> TransactionRecord:
-    outcome, ended, started, timeout, owner, nonce = row.split(" ")
+    head, _, traced = row.partition("|")
+    outcome, ended, started, timeout, owner, nonce = head.split(" ")
     deadline_ms = int(started) + int(timeout)
     return TransactionRecord(
         txn, _ENDED[outcome], int(started), int(timeout), deadline_ms, "" if owner == "-" else unquote(owner), [],
-        outcome == "T", Producer.read(txn, nonce), int(ended),
+        outcome == "T", Producer.read(txn, nonce), int(ended), traced=traced,
     )  # fmt: skip

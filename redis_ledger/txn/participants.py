@@ -9,7 +9,7 @@ another incarnation of its topic, counts as done.  Source: PIP-31 "end transacti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -24,19 +24,20 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.transaction_metrics import EndSeries, aborted, committed
-from redis_ledger.txn.coordinator import Decision, places_of
-from redis_ledger.txn.end_at_once import marker_entry
+from redis_ledger.txn.coordinator import Decision, Participant, places_of
+from redis_ledger.txn.end_at_once import Place, marker_entry
 from redis_ledger.txn.states import TxnState
 
 END = Script.load("txn/end")
 MORE = b"more"  # the reply to an end that exceeds the work of one call: it is sent again
+TRACED_MAX, NO_TIMES = 6, "_,_"  # participants in a trace; a participant that no longer exists
 KINDS_KEPT = 1_000  # subscriptions of a partition whose kind is cached
 
 
 class _End(NamedTuple):
     decision: Decision
     subscriptions: Sequence[str]
-    future: asyncio.Future[int]
+    future: asyncio.Future[Sequence[str]]
     begun_s: float
 
     @property
@@ -68,14 +69,17 @@ class _PartitionEnds:
             self._send, self._settle, items_max=16, turnstile=partial(store.turnstile, self._keys.state)
         )
 
-    def end(self, decision: Decision, subscriptions: Sequence[str]) -> Awaitable[int]:
-        """Ends a transaction.  The result is the offset of its marker or, in the sidecar buffer, its last record."""
+    def end(self, decision: Decision, subscriptions: Sequence[str]) -> Awaitable[Sequence[str]]:
+        """Ends a transaction.  The result has a word for the partition and each of the subscriptions, "used,ended":
+        lua/include/trace.lua."""
         unknown = [name for name in subscriptions if name not in self._is_group]
         if unknown:
             return self._read_kinds_and_end(decision, subscriptions, unknown)
         return self._add(decision, subscriptions)
 
-    async def _read_kinds_and_end(self, decision: Decision, subscriptions: Sequence[str], unknown: list[str]) -> int:
+    async def _read_kinds_and_end(
+        self, decision: Decision, subscriptions: Sequence[str], unknown: list[str]
+    ) -> Sequence[str]:
         """Reads which of the unknown subscriptions are Kafka groups: a group has two of the six keys, and an absent key
         must not be named."""
         if len(self._is_group) >= KINDS_KEPT:
@@ -86,7 +90,7 @@ class _PartitionEnds:
         self._is_group |= {name: kind == b"kafka" for name, kind in zip(unknown, kinds, strict=True) if kind}
         return await self._add(decision, subscriptions)
 
-    def _add(self, decision: Decision, subscriptions: Sequence[str]) -> asyncio.Future[int]:
+    def _add(self, decision: Decision, subscriptions: Sequence[str]) -> asyncio.Future[Sequence[str]]:
         end = _End(decision, subscriptions, self._loop.create_future(), perf_counter())
         end.series.pending += 1
         self.group.add(end)
@@ -129,28 +133,28 @@ class _PartitionEnds:
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         if error is None and len(done.result()) > len(ends) + 1:
             self._has_scheduled = True
-        now_s = perf_counter()
+        now_s, now_ms = perf_counter(), self._clock.now_ms()
         for i, end in enumerate(ends):
             if error is None and not gone and done.result()[i + 1] == MORE:
                 self.group.add(end)
                 continue
             _count(end, now_s, has_failed=error is not None)
             reply = "-1" if error is not None or gone else str(done.result()[i + 1], "ascii")
-            offset = int(reply.partition("+")[0])
-            if offset >= 0:
-                self._written(end.decision, reply)
+            marker, _, used = reply.partition(" ")
+            if marker != "-1":
+                self._written(end.decision, marker, now_ms)
             if end.future.done():
                 continue
             if error is not None:
                 end.future.set_exception(error)
             else:
-                end.future.set_result(offset)
+                end.future.set_result([f"{ms},{now_ms}" for ms in used.split(",")] if used else [])
 
-    def _written(self, decision: Decision, reply: str) -> None:
+    def _written(self, decision: Decision, marker: str, now_ms: int) -> None:
         producer = decision.producer
         is_commit = decision.state is TxnState.COMMITTING
         pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
-        self._on_marker(marker_entry(reply, pid, epoch, is_commit, self._clock.now_ms()))
+        self._on_marker(marker_entry(marker, pid, epoch, is_commit, now_ms))
 
 
 def _count(end: _End, now_s: float, *, has_failed: bool) -> None:
@@ -160,6 +164,17 @@ def _count(end: _End, now_s: float, *, has_failed: bool) -> None:
         series.count_failure(subscriptions)
     else:
         series.ended(now_s - end.begun_s, 1, subscriptions)
+
+
+def _ends(
+    participants: Sequence[Participant], words: Mapping[Place, Sequence[str]], places: Mapping[Place, Sequence[str]]
+) -> str:
+    found = []
+    for topic, topic_id, number, name in participants:
+        place = (topic, topic_id, number)
+        at = 0 if name is None else 1 + places[place].index(name)
+        found.append(words[place][at] if at < len(words[place]) else NO_TIMES)
+    return ";".join(found)
 
 
 class Participants:
@@ -178,22 +193,24 @@ class Participants:
         self._store, self._config, self._clock, self._on_marker = store, config, clock, on_marker
         self._partitions: dict[tuple[str, str, int], _PartitionEnds] = {}
 
-    async def end(self, decision: Decision) -> None:
-        """Returns when every participant is done.  Raises the first failure after all were tried; the caller or the
-        sweep then repeats the decision."""
+    async def end(self, decision: Decision) -> str:
+        """Returns when every participant is done: the `ends` of the first ones, in lua/include/trace.lua.  Raises the
+        first failure after all were tried; the caller or the sweep then repeats the decision."""
         places = places_of(decision.participants)
         partitions = [self._at(place) for place in places]
         ends = [ends.end(decision, names) for ends, names in zip(partitions, places.values(), strict=True)]
         if len(ends) == 1:
-            await ends[0]
+            words = [await ends[0]]
         else:
             results = await asyncio.gather(*ends, return_exceptions=True)
             for result in results:
                 if isinstance(result, BaseException):
                     raise result
+            words = [result for result in results if not isinstance(result, BaseException)]
         for place, partition in zip(places, partitions, strict=True):
             if self._after is not None and partition.take_scheduled():
                 await self._after(*place)
+        return _ends(decision.participants[:TRACED_MAX], dict(zip(places, words, strict=True)), places)
 
     def _at(self, place: tuple[str, str, int]) -> _PartitionEnds:
         ends = self._partitions.get(place)

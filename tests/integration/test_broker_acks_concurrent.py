@@ -58,7 +58,7 @@ async def test_acks_that_come_together_after_the_end_of_one_of_them_are_not_held
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", ended, [Range(0, 0)]), ("c1", open_, [Range(1, 1)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await scripts.pending_ack_many(*where, holds)
+    assert not await scripts.pending_ack_many(*where, holds, now_ms=broker.clock.now_ms())
     assert await pending(broker) == 0
 
 
@@ -140,9 +140,9 @@ async def test_repeated_call_changes_nothing(broker):
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(4, 5), Range(8, 8)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    answers = [await scripts.pending_ack_many(*where, holds) for _ in range(2)]
+    answers = [await scripts.pending_ack_many(*where, holds, now_ms=broker.clock.now_ms()) for _ in range(2)]
     assert answers == [True, False]
-    again = [await scripts.pending_ack(*where, *hold) for hold in holds]
+    again = [await scripts.pending_ack(*where, *hold, now_ms=broker.clock.now_ms()) for hold in holds]
     assert again == [4, 3]
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 7
 
@@ -153,7 +153,7 @@ async def test_acks_of_one_call_that_overlap_are_left_to_be_taken_one_by_one(bro
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(3, 5)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await scripts.pending_ack_many(*where, holds)
+    assert not await scripts.pending_ack_many(*where, holds, now_ms=broker.clock.now_ms())
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 0
 
 
@@ -164,5 +164,5 @@ async def test_acks_of_one_call_are_left_to_be_taken_one_by_one_if_another_trans
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 1)]), ("c1", txns[1], [Range(2, 4)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await scripts.pending_ack_many(*where, holds)
+    assert not await scripts.pending_ack_many(*where, holds, now_ms=broker.clock.now_ms())
     assert await pending(broker) == 1

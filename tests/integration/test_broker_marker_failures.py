@@ -75,7 +75,7 @@ async def test_a_marker_that_fails_twice_moves_nothing_until_it_is_written(
 
         async def noted(decision):
             try:
-                await ends(decision)
+                return await ends(decision)
             finally:
                 if decision.txn == txn:
                     await between.look()

@@ -166,11 +166,11 @@ async def test_a_participant_that_ends_at_the_sixth_try_is_ended_once(redis_url,
 
         async def noted(decision):
             tried.append(await decided())
-            await ends(decision)
+            return await ends(decision)
 
-        def counted(txn, **more):
+        def counted(txn, *given):
             completed.append(txn)
-            return done(txn, **more)
+            return done(txn, *given)
 
         monkeypatch.setattr(broker.transactions._participants, "end", noted)
         monkeypatch.setattr(broker.coordinators, "done", counted)
@@ -207,7 +207,7 @@ async def test_commit_answers_when_all_can_be_read_or_once_it_is_logged(broker):
 
     async def held(decision):
         await free.wait()
-        await ends(decision)
+        return await ends(decision)
 
     broker.transactions._participants.end = held
     txn = await begun(broker, "later")

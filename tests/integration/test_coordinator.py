@@ -28,9 +28,10 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord, refusal_error
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.producer_ids import ProducerIds
+from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
 from tests.support.proxy import proxy
 
@@ -101,7 +102,9 @@ async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coo
     mine = await opened(store, clock=clock, broker="b3")
     txn = await begin(mine, P0, SUB, timeout_ms=7_000, owner="al ice")
     record = await coordinators.get(txn)
-    assert record == TransactionRecord(txn, TxnState.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
+    assert record == TransactionRecord(
+        txn, TxnState.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None, traced="1:1,1:2/p1@0,1:3/s1@0,"
+    )  # fmt: skip
 
 
 async def test_a_nonce_finds_its_transaction_from_any_broker_until_it_is_aborted(store, coordinators):

@@ -84,7 +84,7 @@ async def test_a_subscription_lives_from_creation_to_deletion(on):
     ]
     assert (got.mark, got.read, got.stable, got.more, got.next_due_ms) == (0, 6, 10, True, NOW + 30_000)
     assert await on.ack("s/1", "a consumer", [Range(0, 0), Range(2, 3)]) == 3
-    assert await on.pending_ack("s/1", "a consumer", T1, [Range(4, 4)]) == 1
+    assert await on.pending_ack("s/1", "a consumer", T1, [Range(4, 4)], now_ms=NOW) == 1
     assert await on.nack("s/1", "a consumer", [Range(5, 5)], now_ms=NOW, delay_ms=7) == 1
     assert await on.nack("s/1", "a consumer", [], now_ms=NOW) == 0
     state = await on.stats("s/1")
@@ -106,10 +106,10 @@ async def test_exclusive_subscription_shows_its_owner(on):
     request = ReceiveRequest("größer {1}", 1 << 20, 30_000, 10_000, epoch.epoch)
     await on.receive("s", request, now_ms=NOW, records_max=6)
     assert await on.ack_cumulative("s", "größer {1}", 3) == 2
-    assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5) == 2
-    assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5) == 2
+    assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5, now_ms=NOW) == 2
+    assert await on.pending_ack_cumulative("s", "größer {1}", T2, 5, now_ms=NOW) == 2
     with pytest.raises(TransactionConflict):
-        await on.pending_ack_cumulative("s", "größer {1}", T2, 4)
+        await on.pending_ack_cumulative("s", "größer {1}", T2, 4, now_ms=NOW)
     state = await on.stats("s")
     assert (state.kind, state.consumer, state.consumer_until_ms) == ("exclusive", "größer {1}", NOW + 10_000)
     with pytest.raises(ConsumerBusy, match="größer") as busy:
@@ -120,7 +120,7 @@ async def test_exclusive_subscription_shows_its_owner(on):
 async def test_each_refusal_has_its_error_and_its_facts(on, log):
     await on.create("s", "shared", "earliest", NOW)
     await on.received("s", "c1", records_max=4)
-    await on.pending_ack("s", "c1", T1, [Range(1, 1)])
+    await on.pending_ack("s", "c1", T1, [Range(1, 1)], now_ms=NOW)
     await on.ack("s", "c1", [Range(0, 0)])
     log.client.zadd(log.keys.ended, {"0-9": 1})
 
@@ -136,11 +136,11 @@ async def test_each_refusal_has_its_error_and_its_facts(on, log):
         "consumer": "c1",
     }
     assert await refused(NotDelivered, on.ack("s", "c1", [Range(3, 4)])) == {"offset": 4}
-    conflict = await refused(TransactionConflict, on.pending_ack("s", "c1", T2, one))
+    conflict = await refused(TransactionConflict, on.pending_ack("s", "c1", T2, one, now_ms=NOW))
     assert conflict == {"offset": 1, "transaction": "0-1"}
-    conflict = await refused(TransactionConflict, on.pending_ack("s", "c1", T2, [Range(0, 0)]))
+    conflict = await refused(TransactionConflict, on.pending_ack("s", "c1", T2, [Range(0, 0)], now_ms=NOW))
     assert conflict == {"offset": 0, "transaction": ""}
-    assert await refused(TransactionEnded, on.pending_ack("s", "c1", TxnId(0, 9), one)) == {}
+    assert await refused(TransactionEnded, on.pending_ack("s", "c1", TxnId(0, 9), one, now_ms=NOW)) == {}
     assert await refused(WrongSubscriptionKind, on.ack_cumulative("s", "c1", 1)) == {}
     assert await refused(SubscriptionExists, on.create("s", "exclusive", "latest", NOW)) == {}
     bounds = {"start_offset": 0, "end_offset": 10}

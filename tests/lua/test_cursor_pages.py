@@ -192,7 +192,7 @@ def test_no_value_grows_with_what_a_transaction_holds(log):
 def test_few_ranges_are_stored_as_ever(log):
     sub = received(log)
     sub.hold(TXN, [1, 5, 6])
-    assert sub.log.client.hgetall(sub.keys.pending) == {b"": b"", b"0-7": b"I @c1:3 1-1-0,5-6-0"}
+    assert sub.log.client.hgetall(sub.keys.pending) == {b"": b"", b"0-7": f"I t{sub.now} @c1:3 1-1-0,5-6-0".encode()}
 
 
 def test_holding_the_same_again_changes_nothing(log):

@@ -133,7 +133,7 @@ def test_an_aborted_ack_counts_as_a_delivery(sub):
 def test_neighbours_of_one_transaction_share_one_range(log, sub):
     for offset in range(8):
         sub.hold("0-1", [offset])
-    assert log.client.hget(sub.keys.pending, "0-1") == b"I @c1:8 0-7-0"
+    assert log.client.hget(sub.keys.pending, "0-1") == f"I t{sub.now} @c1:8 0-7-0".encode()
 
 
 @pytest.mark.parametrize("commit", [True, False])

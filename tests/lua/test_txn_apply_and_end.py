@@ -92,9 +92,11 @@ def test_it_leaves_what_the_single_steps_leave(redis_url, prefix, wanted, number
         if way == "steps":
             made.coordinator.one(f"end {serial} {wanted}")
             mark = str(int(older) - 1)
+            ends = []
             for partition in made.partitions:
                 partition.end({"txn": (number, serial), "commit": wanted == "C", "watermark": mark})
-            assert made.coordinator.one(f"complete {serial}") == f"0 {wanted}"
+                ends.append(f"{partition.used[0]},{made.coordinator.now}")
+            assert made.coordinator.one(f"complete {serial} {';'.join(ends)}") == f"0 {wanted}"
         else:
             lines, ended, markers = made.end(f"end {serial} {wanted}", serials=[serial], places=[0, 1])
             assert (lines, ended) == ([f"0 ended {wanted}"], [wanted])

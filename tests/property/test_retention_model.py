@@ -177,7 +177,8 @@ class World:
         owed.leased = [at for at in owed.leased if at not in chosen]
         if in_txn:
             txn = TxnId(1, next(self.serials))
-            assert await scripts.pending_ack(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
+            held = await scripts.pending_ack(*self.place, name, CONSUMER, txn, to_ranges(chosen), now_ms=1)
+            assert held == len(chosen)
             owed.held[txn] = chosen
         else:
             assert await scripts.ack(*self.place, name, CONSUMER, to_ranges(chosen)) == len(chosen)

@@ -96,7 +96,7 @@ async def test_acks_left_by_ended_transactions_are_given_back_by_the_next_end_of
                 await broker.transactions.abort(txn)
                 await scripts.pending_ack(
                     broker.store, partition.keys, partition.topic_id, "s", "c1", txn,
-                    to_ranges([ids[first + n].offset]),
+                    to_ranges([ids[first + n].offset]), now_ms=broker.clock.now_ms(),
                 )  # fmt: skip
         assert (await cursor_stats(broker)).pending == 4
         # When a later transaction of one coordinator ends on this subscription

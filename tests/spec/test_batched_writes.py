@@ -159,9 +159,9 @@ async def test_pending_acks_share_a_write_of_the_cursor_only_when_batching_is_en
     shared = []
     many = scripts.pending_ack_many
 
-    async def counted(*given):
+    async def counted(*given, **more):
         shared.append(len(given[-1]))
-        return await many(*given)
+        return await many(*given, **more)
 
     monkeypatch.setattr(scripts, "pending_ack_many", counted)
     async with one(redis_url, prefix) as broker:

@@ -185,12 +185,12 @@ class Subscription:
         return self.run("cursor/ack_cumulative", (self.log.keys.state, *self.keys.all()), *args)
 
     def hold(self, txn: str, offsets: Any, consumer: str = "c1", how: str = "all", most: int = 300) -> list[Any]:
-        return self._hold(txn, consumer, 0, how, most, *flat(to_ranges(offsets)))
+        return self._hold(txn, consumer, 0, how, most, self.now, *flat(to_ranges(offsets)))
 
     def hold_cumulative(
         self, txn: str, offset: int, consumer: str = "c1", how: str = "all", most: int = 300, first: int = 0
     ) -> list[Any]:
-        return self._hold(txn, consumer, 1, how, most, offset, first)
+        return self._hold(txn, consumer, 1, how, most, self.now, offset, first)
 
     def _hold(self, txn: str, consumer: str, cumulative: int, *rest: Any) -> list[Any]:
         p = self.log.keys

@@ -134,7 +134,10 @@ class Ledger(Node):
         return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), known, owner)
 
     def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
-        """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs, groups (named as Kafka groups)."""
+        """The reply without the times of the trace, which `used` has afterwards.
+
+        ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs, groups (named as Kafka groups).
+        """
         names: dict[str, int] = {}
         groups = set[str]()
         args: list[Any] = [topic_id, self.now, tombstone_ms, len(ends), self.keys.wake]
@@ -148,7 +151,10 @@ class Ledger(Node):
         for name in names:
             sub = self.keys.sub(name)
             keys += sub.of_register_as_all() if name in groups else sub.all()
-        return self.run("txn/end", keys, *args)
+        reply = self.run("txn/end", keys, *args)
+        words = [str(each).partition(" ") for each in reply[1 : 1 + len(ends)]]
+        self.used = [times for _, _, times in words]
+        return [reply[0], *(marker for marker, _, _ in words), *reply[1 + len(ends) :]]
 
     def commit(self, *txn: Any, **more: Any) -> int:
         return int(self.end({"txn": txn, "commit": True, **more})[1])

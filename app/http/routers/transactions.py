@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from redis_ledger.app.http.authorization import (
@@ -24,10 +25,11 @@ from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
 from redis_ledger.app.http.routers.records import parse_records, scheduled_to_body
 from redis_ledger.app.http.routers.subscriptions import message_ids
 from redis_ledger.app.http.schemas import commit_all as bodies_together
-from redis_ledger.app.http.schemas import core, examples
+from redis_ledger.app.http.schemas import core, examples, transaction_views
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker.security.transaction_owners import Owner
+from redis_ledger.broker.transactions.service import to_transaction
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
 from redis_ledger.errors import (
     AlreadyCommitted,
@@ -56,6 +58,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.txn.commit_all import CommitNumber
+from redis_ledger.txn.trace import Step
 
 routes = Routes("transactions")
 _READ_TOPICS, _WRITE_TOPICS = each_name(Op.READ, Resource.TOPIC), each_name(Op.WRITE, Resource.TOPIC)
@@ -105,9 +108,14 @@ async def list_transactions(request: HttpRequest, query: core.TransactionsQuery)
 
 
 @routes.get("/v1/transactions/{id}", requires=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
-async def get_transaction(request: HttpRequest, id: str) -> core.Transaction:
-    """Show a transaction; ended transactions are retained for a limited time."""
-    return to_body(request, await request.broker.transactions.get(TxnId.parse(id)))
+async def get_transaction(request: HttpRequest, id: str) -> transaction_views.TracedTransaction:
+    """Show a transaction and its steps; ended transactions are retained for a limited time."""
+    record, trace = await request.broker.participant_details.traced(TxnId.parse(id))
+    steps = [_step(step) for step in trace.steps if _sees(request, step.topic, step.subscription)]
+    return transaction_views.TracedTransaction(
+        **msgspec.structs.asdict(to_body(request, to_transaction(record))), steps=steps,
+        steps_cut=trace.is_cut or len(steps) < len(trace.steps),
+    )  # fmt: skip
 
 
 @routes.post(
@@ -295,13 +303,25 @@ def _ended(transaction: Transaction) -> core.Ended:
     return core.Ended(id=str(transaction.id), status=transaction.status)
 
 
+def _sees(request: HttpRequest, topic: str, subscription: str | None = None) -> bool:
+    return not topic or (
+        request.allows(Op.DESCRIBE, Resource.TOPIC, topic)
+        and (subscription is None or request.allows(Op.DESCRIBE, Resource.GROUP, subscription))
+    )
+
+
+def _step(step: Step) -> transaction_views.TransactionStep:
+    return transaction_views.TransactionStep(
+        name=step.name,
+        at_ms=UNSET if step.at_ms is None else step.at_ms,
+        topic=step.topic or UNSET,
+        partition=step.partition if step.topic else UNSET,
+        subscription=step.subscription or UNSET,
+    )
+
+
 def to_body(request: HttpRequest, transaction: Transaction) -> core.Transaction:
     """Includes only topics and subscriptions that the caller may describe."""
-
-    def sees(topic: str, subscription: str | None = None) -> bool:
-        return request.allows(Op.DESCRIBE, Resource.TOPIC, topic) and (
-            subscription is None or request.allows(Op.DESCRIBE, Resource.GROUP, subscription)
-        )
 
     return core.Transaction(
         id=str(transaction.id), status=transaction.status, timeout_ms=transaction.timeout_ms,
@@ -310,11 +330,11 @@ def to_body(request: HttpRequest, transaction: Transaction) -> core.Transaction:
         partitions=[
             core.TopicPartition(topic=topic, partition=number)
             for topic, number in transaction.partitions
-            if sees(topic)
+            if _sees(request, topic)
         ],
         subscriptions=[
             core.TransactionSubscription(topic=topic, partition=number, subscription=name)
             for topic, number, name in transaction.subscriptions
-            if sees(topic, name)
+            if _sees(request, topic, name)
         ],
     )  # fmt: skip

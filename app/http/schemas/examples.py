@@ -158,7 +158,16 @@ LIST_TRANSACTIONS: Examples = {
     },
     "200": {"transactions": [_TRANSACTION]},
 }  # fmt: skip
-TRANSACTION: Examples = {"200": _TRANSACTION}
+TRANSACTION: Examples = {
+    "200": {
+        **_TRANSACTION,
+        "steps": [
+            {"name": "begin", "at_ms": 1_763_720_931_000},
+            {"name": "add_partition", "at_ms": 1_763_720_931_015, "topic": "invoices", "partition": 0},
+        ],
+        "steps_cut": False,
+    }
+}
 ADD_PARTITIONS: Examples = {
     "request": {"partitions": [{"topic": "invoices", "partition": 0}]},
     "200": {**_TRANSACTION, "subscriptions": []},

@@ -6,13 +6,32 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from redis_ledger.app.http.schemas.core import NUMBER_MAX, Reply, Request, TransactionStatus, TxnIdText
+from redis_ledger.app.http.schemas.core import NUMBER_MAX, Reply, Request, Transaction, TransactionStatus, TxnIdText
 from redis_ledger.ids import COORDINATORS_MAX
+from redis_ledger.txn.trace import StepName
 
 Entry = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="The entry of the log to begin at.")]
 LogStatus = Literal["open", "committing", "committed", "aborting", "aborted"]
 LogKind = Literal["new", "add_partition", "add_subscription", "update", "unreadable"]
 First = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="The number of the first one, from 0.")]
+
+
+class TransactionStep(Reply):
+    """A step of PIP-31; topic, partition and subscription are those of a participant."""
+
+    name: StepName
+    at_ms: Annotated[int, Meta(description="Absent if the time is not known.")] | UnsetType = UNSET
+    topic: str | UnsetType = UNSET
+    partition: int | UnsetType = UNSET
+    subscription: str | UnsetType = UNSET
+
+
+class TracedTransaction(Transaction, kw_only=True):
+    steps: Annotated[
+        list[TransactionStep],
+        Meta(description="In their order. append and pending_ack are the first ones on each participant."),
+    ]
+    steps_cut: Annotated[bool, Meta(description="Whether steps of further participants are left out.")]
 
 
 class CoordinatorsQuery(Request):

@@ -219,7 +219,7 @@ class Subscriptions:
                 partition,
                 name,
                 lambda p: scripts.pending_ack_cumulative(
-                    self._store, p.keys, p.topic_id, name, consumer, transaction, offset
+                    self._store, p.keys, p.topic_id, name, consumer, transaction, offset, now_ms=self._clock.now_ms()
                 ),
             )
             done = await self._held(hold, transaction)
@@ -295,7 +295,7 @@ class Subscriptions:
             if len(self._holds) >= HOLDS_KEPT:
                 self._holds = {key: holds for key, holds in self._holds.items() if not holds.is_idle}
             holds = self._holds[key] = PendingAcks(
-                self._store, partition.keys, partition.topic_id, name, self._ack_thresholds
+                self._store, partition.keys, partition.topic_id, name, self._ack_thresholds, self._clock
             )
         return holds
 

@@ -23,8 +23,10 @@ from redis_ledger.ledger.entries import COMMIT, SIDECAR, LogEntry, parse_log
 from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
+from redis_ledger.txn import trace
 from redis_ledger.txn.coordinator import Coordinators, Participant, TransactionRecord
 from redis_ledger.txn.states import TxnState
+from redis_ledger.txn.trace import Trace, Traced
 
 PAGE = 500  # log entries read in one round trip
 ENTRIES_MAX = 20_000  # log entries read for one partition
@@ -122,6 +124,10 @@ def newest_transaction(entries: Sequence[LogEntry], producer_id: int, begun_ms: 
     return found[::-1], False
 
 
+def _producer_id(record: TransactionRecord) -> int:
+    return record.txn.producer_id if record.producer is None else record.producer.id
+
+
 def _marker(entry: LogEntry) -> Marker:
     return "commit" if entry.flags & COMMIT else "abort"
 
@@ -164,11 +170,62 @@ class ParticipantDetails:
         has_more = following < len(record.participants)
         return DetailsPage(record, partitions, subscriptions, following if has_more else None)
 
+    async def traced(self, txn: TxnId) -> tuple[TransactionRecord, Trace]:
+        """A transaction and its steps.  While it is ending, first uses of participants that have ended are missing.
+        Raises TransactionNotFound, CoordinatorNotFound."""
+        record = await self._coordinators.get(txn)
+        started_ms, ended_ms = record.started_ms, record.ended_ms or None
+        if ended_ms is not None:
+            stored = trace.of_outcome(started_ms, ended_ms, record.traced)
+        else:
+            shown = record.participants[: trace.PARTICIPANTS_MAX]
+            places = [(each.topic, each.partition, each.subscription) for each in shown]
+            stored = trace.of_row(started_ms, record.traced, places, has_more=len(shown) < len(record.participants))
+            pairs = zip(shown, stored.participants, strict=False)  # some of them may have no times
+            used = await asyncio.gather(*(self._used(record, where, traced) for where, traced in pairs))
+            stored = stored._replace(participants=used)
+        found = await asyncio.gather(*(self._appended(record, each) for each in stored.participants))
+        return record, trace.of(started_ms, stored._replace(participants=found), ended_ms)
+
+    async def _used(self, record: TransactionRecord, where: Participant, traced: Traced) -> Traced:
+        """Adds the first use of a participant of a live transaction."""
+        partition = await self._find(where)
+        if partition is None:
+            return traced
+        k = partition.keys
+        if where.subscription is not None:
+            keys = k.sub(where.subscription)
+            kind = await self._store.command("HGET", keys.cursor, "kind", key=k.state)
+            row = await self._store.command("HGET", keys.pending, str(record.txn), key=k.state)
+            if not row:
+                return traced
+            used_ms = pending_row.group_time_ms(row) if kind == _KAFKA else pending_row.first_ms(row)
+            return traced._replace(is_used=True, used_ms=used_ms)
+        row = await self._store.command("HGET", k.open, _producer_id(record), key=k.state)
+        opened = parse_open(row) if row else None
+        if opened is None or opened.txn != record.txn:
+            return traced
+        return traced._replace(is_used=True, first_offset=opened.first_offset if opened.aside is None else None)
+
+    async def _appended(self, record: TransactionRecord, traced: Traced) -> Traced:
+        """Adds the time of the first batch, unless retention has removed it."""
+        if traced.first_offset is None:
+            return traced
+        try:
+            k = (await self._catalog.partition(traced.topic, traced.partition)).keys
+        except (UnknownTopic, UnknownPartition):
+            return traced
+        reply = await self._store.command("XRANGE", k.log, traced.first_offset, "+", "COUNT", 1, key=k.state)
+        for entry in parse_log(reply):
+            if (entry.base_offset, entry.producer_id) == (traced.first_offset, _producer_id(record)):
+                return traced._replace(used_ms=entry.appended_ms)
+        return traced
+
     async def _partition(self, record: TransactionRecord, where: Participant, budget: _Budget) -> PartitionDetails:
         partition = await self._find(where)
         if partition is None:
             return PartitionDetails(where.topic, where.partition, _NOTHING, is_cut=False, is_gone=True)
-        pid = record.txn.producer_id if record.producer is None else record.producer.id
+        pid = _producer_id(record)
         k = partition.keys
         row = await self._store.command("HGET", k.open, pid, key=k.state)
         if row:

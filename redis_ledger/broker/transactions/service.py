@@ -185,11 +185,11 @@ class Transactions:
         """Applies a decision to its participants and marks it done.  Retries with growing pauses for as long as a call
         to Redis may take; then it raises, and the sweep continues."""
         deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
-        pause = 0.02
+        pause, ends = 0.02, ""
         with tracing.NOTHING if tracing.tracer is None else _span_of(decision):
             while True:
                 try:
-                    await self._participants.end(await self._coordinators.whole(decision))
+                    ends = await self._participants.end(await self._coordinators.whole(decision))
                     break
                 except LedgerError as error:
                     if not error.retriable or self._loop.time() + pause > deadline:
@@ -198,7 +198,7 @@ class Transactions:
                 pause = min(2 * pause, RETRY_S_MAX)
         series = committed if decision.state is TxnState.COMMITTING else aborted
         series.life.observe(max(self._clock.now_ms() - decision.txn.begun_ms, 0) / 1000)
-        self._coordinators.done(decision.txn)
+        self._coordinators.done(decision.txn, ends)
 
     async def apply_decided(self, txn: TxnId, where: Participant) -> None:
         """Applies the end of a decided transaction, also to `where`, which still has it open.  Does nothing if it is
