@@ -11,6 +11,7 @@ import pytest
 from redis_ledger import AsyncClient, Client, Snapshot
 from redis_ledger.broker.subscriptions import cursor_snapshots
 from redis_ledger.errors import SnapshotTooLarge
+from redis_ledger.fsck.service import Fsck
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import records, two
@@ -112,6 +113,18 @@ async def test_a_snapshot_of_a_restored_subscription_is_the_same(brokers, kind):
     await seek(broker, kept)
     assert len(await broker.subscriptions.receive("t", "s", "c1", max_records=2)) == 2
     assert (await document(broker))["partitions"] == kept["partitions"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_fsck_finds_nothing_wrong_with_a_restored_cursor(brokers, kind):
+    _, broker = brokers
+    await topic(broker, kind)
+    await take(broker, "acg")
+    await seek(broker, await document(broker))
+    for most in (2, 100):
+        report = await Fsck(broker.store, broker.config, broker.clock).run("t")
+        assert list(report.left) == []
+        await broker.subscriptions.receive("t", "s", "c1", max_records=most)
 
 
 async def test_a_poll_that_waits_gets_what_a_seek_brings_back(brokers):
