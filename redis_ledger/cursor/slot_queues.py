@@ -74,6 +74,12 @@ def entries(slot: int, text: bytes) -> list[Entry]:
     return found
 
 
+def slot_of(place: bytes | None, offset: int) -> int | None:
+    """The slot of an offset, as the field of its place says; None if the field does not have it."""
+    at = 2 + offset % PER_PLACE
+    return None if place is None or len(place) <= at else place[at]
+
+
 def damaged(slot: int) -> StoredDamaged:
     return StoredDamaged.of(f"The queue of hash slot {slot} of the subscription")
 

@@ -41,9 +41,9 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
     rows = await store.command("HMGET", of.leases, *names, key=of.leases)
     found = list[Lease]()
     for field, row in zip(names, rows, strict=True):
-        if row and field[:1] == b"s":
+        if row is not None and field[:1] == b"s":
             found += queued(partition, int(field[1:]), row)
-        elif row:
+        elif row is not None:
             found.append(parse(partition, int(field), row))
     return sorted(found, key=lambda each: each.deadline_ms)[:most]
 

@@ -28,16 +28,16 @@ STATE = "/v1/topics/t/partitions/0/records/0/subscriptions/s"
 KINDS = {"key_shared": "queue of hash slot", "shared": "lease of offset 0"}
 
 
-async def leased(broker, keys, kind):
-    """A record that is leased, in a value that is damaged."""
+async def leased(broker, keys, kind, value=b"\xff", letter=b""):
+    """A record that is leased, in a value that is damaged.  letter: the first of the field's name, if it matters."""
     await broker.subscriptions.create("t", "s", kind)
     await broker.subscriptions.receive("t", "s", "c")
     await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)])
     assert await broker.subscriptions.receive("t", "s", "c")
     leases = keys.sub("s").leases
     fields = await broker.store.command("HKEYS", leases, key=keys.state)
-    (field,) = [each for each in fields if each and each[:1] != b"m"]
-    await broker.store.command("HSET", leases, field, b"\xff", key=keys.state)
+    (field,) = [each for each in fields if each and (each[:1] == letter if letter else each[:1] != b"m")]
+    await broker.store.command("HSET", leases, field, value, key=keys.state)
 
 
 @pytest.fixture
@@ -52,9 +52,10 @@ def details(answer):
     return body["detail"]
 
 
+@pytest.mark.parametrize("value", [b"\xff", b""])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_state_of_a_record_names_a_damaged_lease(broker, keys, kind):
-    await leased(broker, keys, kind)
+async def test_the_state_of_a_record_names_a_damaged_lease(broker, keys, kind, value):
+    await leased(broker, keys, kind, value)
     transport = httpx.ASGITransport(app=create_app(broker))
     async with client_of(broker) as http, AsyncClient("http://broker", http=transport) as client:
         assert KINDS[kind] in details(await http.get(STATE))
@@ -62,9 +63,22 @@ async def test_the_state_of_a_record_names_a_damaged_lease(broker, keys, kind):
             await client.subscriptions.record_state("t", "s", "0:0")
 
 
+@pytest.mark.parametrize("value", [b"\xff", b"\0", b"no slot of any offset"])
+async def test_a_record_whose_queue_is_unknown_is_not_taken_for_one_that_a_transaction_holds(broker, keys, value):
+    """AK-31"""
+    await leased(broker, keys, "key_shared", value, b"m")
+    async with client_of(broker) as http:
+        assert "queue of offset 0" in details(await http.get(STATE))
+        # Then what is acknowledged, and what is new, is still known
+        await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)])
+        new = await http.get(STATE.replace("records/0", "records/1"))
+        assert (new.status_code, new.json()["state"]) == (200, "not_delivered")
+
+
+@pytest.mark.parametrize("value", [b"\xff", b""])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_list_of_unacknowledged_messages_names_a_damaged_lease(broker, keys, kind):
-    await leased(broker, keys, kind)
+async def test_the_list_of_unacknowledged_messages_names_a_damaged_lease(broker, keys, kind, value):
+    await leased(broker, keys, kind, value)
     with pytest.raises(errors.StoredDamaged, match=KINDS[kind]):
         await broker.unacked.worst("t", "s")
     async with client_of(broker) as http:

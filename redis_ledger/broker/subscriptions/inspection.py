@@ -19,7 +19,7 @@ from redis_ledger.cursor.pending_fields import PendingTransaction, decode, holde
 from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.slot_queues import PER_PLACE
 from redis_ledger.cursor.unacked import Lease, lease_of, parse
-from redis_ledger.errors import CoordinatorNotFound, TransactionNotFound
+from redis_ledger.errors import CoordinatorNotFound, StoredDamaged, TransactionNotFound
 from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.entries import LogEntry, is_aborted, parse_log
@@ -251,7 +251,7 @@ class SubscriptionInspection:
                 now, bits, lease = await self._queued(p, name, at)
                 break
             if now.kind == "kafka" or (again or []) == (first or []):
-                lease = parse(p.number, int(lease_of), row) if row and lease_of else None
+                lease = parse(p.number, int(lease_of), row) if row is not None and lease_of else None
                 break
         if lease is not None and lease.last < at:
             lease = None
@@ -264,16 +264,28 @@ class SubscriptionInspection:
         return facts, at
 
     async def _queued(self, p: Partition, name: str, at: int) -> tuple[CursorNow, Any, Lease | None]:
-        """Of a key_shared subscription: the cursor, bits of acknowledgements, and the lease of an offset."""
-        of, n = p.keys.sub(name), at // PER_PLACE
-        place = await self._reading.command(p.keys.state, "HGET", of.leases, f"m{n}")
-        slots = (place or b"")[2 + at % PER_PLACE :][:1]
-        slot = slots[0] if slots else 0
-        bits_of = ("HMGET", of.acks, *ack_chunks.names((at // CHUNK,)))
-        now, (bits, queue) = await self._now(p, name, [bits_of, ("HGET", of.leases, f"s{slot}")])
-        found = slot_queues.entries(slot, queue) if queue and slots else ()
+        """Of a key_shared subscription: the cursor, bits of acknowledgements, and the lease of an offset.
+
+        Raises StoredDamaged, also if an offset that is neither new nor acknowledged is in no queue.
+        """
+        of, chunk, left = p.keys.sub(name), at // CHUNK, ATTEMPTS
+        place_of = ("HGET", of.leases, f"m{at // PER_PLACE}")
+        place = await self._reading.command(p.keys.state, *place_of)
+        while True:
+            before = slot_queues.slot_of(place, at)
+            reads = [("HMGET", of.acks, *ack_chunks.names((chunk,))), place_of, ("HGET", of.leases, f"s{before or 0}")]
+            now, (bits, place, queue) = await self._now(p, name, reads)
+            is_settled, left = slot_queues.slot_of(place, at) == before, left - 1
+            if is_settled or not left:
+                break
+        found = () if before is None or queue is None else slot_queues.entries(before, queue)
         entry = next((each for each in found if each.offset == at), None)
-        if entry is None or entry.consumer is None:
+        if entry is None:
+            is_acked = backlog_analysis.bits_set(ack_chunks.bitmaps((chunk,), bits), at, at) > 0
+            if is_settled and now.mark <= at < now.read and not is_acked:
+                raise StoredDamaged.of(f"The queue of offset {at} of the subscription")
+            return now, bits, None
+        if entry.consumer is None:
             return now, bits, None
         lease = lease_of(p.number, entry)
         if lease is None:  # it waits for the consumer of its key
