@@ -268,6 +268,7 @@ async def test_a_record_that_no_reader_gets_has_the_reason(redis_url, prefix):
         assert (await states())[:4] == [*[("acknowledged", "mark_delete")] * 3, expected[3]]
         for path, code in (
             ("/partitions/0/records/-1/subscriptions/s", "invalid_position"),
+            (f"/partitions/0/records/{2**53 + 1}/subscriptions/s", "invalid_position"),
             ("/partitions/0/records/1/subscriptions/none", ""),
         ):
             answer = await get(path, status=400 if code else 404)

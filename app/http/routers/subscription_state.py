@@ -16,9 +16,9 @@ from redis_ledger.app.http.request import HttpRequest
 from redis_ledger.app.http.routers.partition_transactions import low_watermarks
 from redis_ledger.app.http.routers.records import partition_number
 from redis_ledger.app.http.routers.subscriptions import known
+from redis_ledger.app.http.schemas import core, subscriptions
 from redis_ledger.app.http.schemas import examples_inspection as examples
 from redis_ledger.app.http.schemas import inspection as bodies
-from redis_ledger.app.http.schemas import subscriptions
 from redis_ledger.broker.subscriptions.inspection import (
     BacklogAnalysis,
     PendingAcknowledgements,
@@ -97,6 +97,8 @@ async def record_state(
     """Show the state of one record in a subscription: whether it was delivered and acknowledged, and if not, why."""
     index = None if query.batch_index is UNSET else query.batch_index
     id = MessageId.parse(f"{partition_number(partition)}:{offset}")
+    if id.offset > core.NUMBER_MAX:
+        raise InvalidPosition(f"Offsets end at {core.NUMBER_MAX}.")
     found = await request.broker.inspection.record(topic, known(name), id, index)
     return record_body(topic, name, found)
 
