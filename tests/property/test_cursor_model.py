@@ -82,12 +82,13 @@ steps = st.one_of(
 class Run:
     """Both sides of a history; one method for each kind of step."""
 
-    def __init__(self, client: Any, prefix: str, kind: str, start: int) -> None:
+    def __init__(self, client: Any, prefix: str, kind: str, buffer: str, start: int) -> None:
         self.log = FakeLog(client, prefix, next_offset=start)
         self.sub = Subscription(self.log, kind=kind)
         self.model = Model(kind, start)
         self.what: dict[int, str] = {}  # offset → data, or what makes it undeliverable
-        self.open: dict[str, list[int]] = {}  # producer → offsets of its transaction
+        self.open: dict[str, list[int]] = {}  # producer → offsets of its transaction in the log
+        self.is_sidecar, self.aside = buffer == "sidecar", dict[str, int]()  # producer → records outside of the log
         self.epochs: dict[str, int] = {}  # as claimed
         self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
         self.kept: tuple[int, set[int]] = (start, set())
@@ -118,6 +119,9 @@ class Run:
         return sorted({mine[pick % len(mine)] for pick in picks}) if mine else self.near(picks)
 
     def append(self, records: int, producer: str | None) -> None:
+        if self.is_sidecar and producer is not None:
+            self.aside[producer] = self.aside.get(producer, 0) + records
+            return
         base = self.log.append(records, producer=producer or "-1", in_txn=producer is not None)
         offsets = range(base, base + records)
         self.what.update(dict.fromkeys(offsets, "data"))
@@ -125,6 +129,10 @@ class Run:
             self.open.setdefault(producer, []).extend(offsets)
 
     def end(self, producer: str, commit: bool) -> None:
+        records = self.aside.pop(producer, 0)
+        if records and commit:
+            base = self.log.commit_sidecar(records, producer=producer)
+            self.what.update(dict.fromkeys(range(base, base + records), "data"))
         if producer in self.open:
             self.what[self.log.end(producer, commit=commit)] = "marker"
             offsets = self.open.pop(producer)
@@ -285,15 +293,16 @@ class Run:
         assert stats["acked"] == self.model.read - self.model.mark - sum(counts) + acked
 
 
+@pytest.mark.parametrize("buffer", ["marker", "sidecar"])
 @pytest.mark.parametrize("kind", ["shared", "exclusive", "failover"])
-def test_any_history_leaves_every_offset_where_the_model_has_it(redis_url, prefix, kind):
+def test_any_history_leaves_every_offset_where_the_model_has_it(redis_url, prefix, kind, buffer):
     numbers = count()
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from([0, 0, CHUNK - 6, 3 * CHUNK - 3]), st.lists(steps, min_size=15, max_size=60))
     def check(start: int, history: list[tuple[Any, ...]]) -> None:
         # Given a subscription with something to read
-        run = Run(client, f"{prefix}-{next(numbers)}", kind, start)
+        run = Run(client, f"{prefix}-{next(numbers)}", kind, buffer, start)
         run.step("append", 9, None)
         run.step("receive", "c1", 6, None)
         # When anything happens to it, then after each step it stands where the model stands

@@ -11,7 +11,7 @@ from typing import Any
 from redis_ledger.store.keys import PartitionKeys
 
 TOPIC_ID = "t-1"
-TRANSACTIONAL, ABORT_MARKER, COMMIT_MARKER, CHUNK = 1, 3, 7, 17
+TRANSACTIONAL, ABORT_MARKER, COMMIT_MARKER, CHUNK, SIDECAR = 1, 3, 7, 17, 32
 
 
 class FakeLog:
@@ -46,6 +46,12 @@ class FakeLog:
         self._entry(1, 100, producer, CHUNK)
         return self.next - 1
 
+    def commit_sidecar(self, records: int, *, producer: str) -> int:
+        """The base offset of the one entry of a transaction that the sidecar buffer had."""
+        base = self.next
+        self._entry(records, 100 * records, producer, SIDECAR)
+        return base
+
     def end(self, producer: str, *, commit: bool) -> int:
         """The offset of the marker."""
         first = self.firsts.pop(producer)
@@ -69,7 +75,7 @@ class FakeLog:
     def _entry(self, records: int, size: int, producer: str, flags: int) -> None:
         base, self.next = self.next, self.next + records
         self.entries += 1
-        data = flags in (0, TRANSACTIONAL, CHUNK)
+        data = flags in (0, TRANSACTIONAL, CHUNK, SIDECAR)
         fields = {
             "l": 1 if data else 0, "e": self.entries if data else 0, "b": base, "n": records, "s": size, "p": producer,
             "v": 0, "q": -1, "f": flags, "t": 1_000 + base, "m": 1_000 + base,
