@@ -72,7 +72,7 @@ end
 local places, base, bytes = {}, 0, 0 -- of the last delivery of the reply; bytes: of one record
 
 local function finish_delivery()
-  if places[1] then reply[#reply - 9] = table.concat(places) end
+  if places[1] then reply[#reply - 9] = queues.packed("I4", places, 1, #places) end
 end
 
 local function deliver(offset, count, fields)
@@ -85,7 +85,7 @@ local function deliver(offset, count, fields)
     reply[n + 8], reply[n + 9], reply[n + 10] = fields[12], fields[18], fields[20]
     base, bytes = tonumber(fields[6]), math.ceil(tonumber(fields[10]) / tonumber(fields[8]))
   end
-  places[#places + 1] = struct.pack(">I4", offset - base)
+  places[#places + 1] = offset - base
   left, room = left - 1, room - bytes
   c.delivered = c.delivered + 1
   if count > 0 then c.redelivered = c.redelivered + 1 end
@@ -103,7 +103,14 @@ local function entry_of(offset)
   return offset >= page.base and page.fields or nil
 end
 
-local function own_grant(q, count) return queues.grant(q, consumer, count, now + wait_ms(wait, count), request) end
+local function own_grant(q, count)
+  local own = q.own and q.own[count]
+  if own then return own end
+  own = queues.grant(q, consumer, count, now + wait_ms(wait, count), request)
+  q.own = q.own or {}
+  q.own[count] = own
+  return own
+end
 
 -- 1. Leases whose time is over wait from now on, and those behind them of their keys.
 local is_again = ARGV[9] == "1"

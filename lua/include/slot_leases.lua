@@ -55,12 +55,12 @@ end
 
 -- Leases ---------------------------------------------------------------------------------------------------------
 
--- q, at, place: for cursors.drop and cursors.forget
-function queues.lease(q, i, p)
+-- q, at: for cursors.drop
+function queues.lease(q, i)
   local grant, offset = q.grants[queues.state_at(q, i)], queues.offset_at(q, i)
   return grant and {
-    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset }, request = grant.request,
-    q = q, at = i, place = p,
+    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset },
+    request = grant.request, q = q, at = i,
   }
 end
 
@@ -74,32 +74,80 @@ end
 -- An offset whose lease was dropped is held, until it gets another one or is forgotten.
 function cursors.drop_keyed(c, lease) queues.leave(c, lease.q, lease.at) end
 
--- As cursors.touched.  An offset costs less than a lease of another kind, so there may be more.
+-- Visits the offsets of ranges that are in queues: visit(queue, index, offset, place).  As cursors.touched, it returns the
+-- last offset that it covers if there are more than `most`.  An offset costs less than a lease of another kind.
 local LOOK_MAX, PER_LEASE = 16384, 4
-function cursors.touched_keyed(c, ranges, most)
+function cursors.each_entry(c, ranges, most, visit)
+  local found, looked, names, wanted = 0, 0, {}, {}
   most = most * PER_LEASE
-  local touched, looked, names, wanted = {}, 0, {}, {}
   for i = 1, #ranges, 2 do -- most are of few places
     local n = math.floor(ranges[i] / PER_PLACE)
     if not c.places[n] and n ~= wanted[#wanted] then wanted[#wanted + 1], names[#names + 1] = n, "m" .. cursors.whole(n) end
   end
   for i, text in ipairs(cursors.values_of(c.leases, names)) do c.places[wanted[i]] = place_of(text) end
+  local places, opened, n, p = c.places, c.queues, -1, nil
   for i = 1, #ranges, 2 do
     local offset, last = math.max(ranges[i], c.mark), ranges[i + 1]
     while offset <= last do
-      if #touched >= most or looked >= LOOK_MAX then return touched, #touched, offset - 1 end
-      local n = math.floor(offset / PER_PLACE)
+      if found >= most or looked >= LOOK_MAX then return offset - 1 end
       looked = looked + 1
-      if place(c, n).count == 0 then
+      if offset < n * PER_PLACE or offset >= (n + 1) * PER_PLACE then
+        n = math.floor(offset / PER_PLACE)
+        p = places[n] or place(c, n)
+      end
+      if p.count == 0 then
         offset = (n + 1) * PER_PLACE
       else
-        local q, at, p = cursors.entry(c, offset)
-        if q then touched[#touched + 1] = queues.lease(q, at, p) end
+        local slot = string.byte(p.slots, offset - n * PER_PLACE + 1)
+        if slot then
+          local q = opened[slot]
+          if not q or not q.grants then q = cursors.queue(c, slot) end
+          local at = queues.find(q, offset)
+          if at then
+            found = found + 1
+            visit(q, at, offset, p)
+          end
+        end
         offset = offset + 1
       end
     end
   end
-  return touched, #touched, nil
+end
+
+-- As cursors.touched.
+function cursors.touched_keyed(c, ranges, most)
+  local touched = {}
+  local reached = cursors.each_entry(c, ranges, most, function(q, at) touched[#touched + 1] = queues.lease(q, at) end)
+  return touched, #touched, reached
+end
+
+-- Acknowledges offsets of ranges, for cursor/ack.  Returns nil and the reply that refuses it, or the number of offsets that
+-- were leased; what cursors.touched returns as the last offset covered; and a function that writes nothing yet, but changes c.
+function cursors.ack_keyed(c, ranges, most, consumer)
+  local qs, indexes, offsets, places, size, refused = {}, {}, {}, {}, 0, nil
+  local reached = cursors.each_entry(c, ranges, most, function(q, at, offset, p)
+    local grant = q.grants[queues.state_at(q, at)]
+    if not grant then return end -- a transaction holds it
+    if grant.consumer ~= consumer and not cursors.is_unassigned(grant.consumer) then
+      refused = refused or { NOT_LEASED, offset, grant.consumer }
+    end
+    size = size + 1
+    qs[size], indexes[size], offsets[size], places[size] = q, at, offset, p
+  end)
+  if refused then return nil, refused end
+  return size, reached, offsets, function()
+    local first = 1
+    for k = 1, size do
+      local q, at, p = qs[k], indexes[k], places[k]
+      queues.leave(c, q, at)
+      queues.set_state(q, at, 0)
+      p.count, p.changed = p.count - 1, true
+      if offsets[k + 1] ~= offsets[k] + 1 then
+        cursors.delete(c, offsets[first], offsets[k])
+        first = k + 1
+      end
+    end
+  end
 end
 
 -- Returns up to `most` leases of the grants that `accepts` accepts, by slot.
@@ -115,15 +163,6 @@ function cursors.leases_where(c, most, accepts)
     if #found >= most then break end
   end
   return found
-end
-
--- Removes the offsets of leases that were dropped and acknowledged.
-function cursors.forget(touched)
-  for _, lease in ipairs(touched) do
-    local p = lease.place
-    queues.set_state(lease.q, lease.at, 0)
-    p.count, p.changed = p.count - 1, true
-  end
 end
 
 -- Removes acknowledged offsets.

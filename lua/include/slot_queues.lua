@@ -13,6 +13,7 @@
 --             moved                                   index → new state; 0: acknowledged
 --             more, more_keys, more_states            columns of what is added
 --             grants                                  id → {id, size, consumer, count, deadline, request}, when it is open
+--             last, own                               the grant that was made last; of the consumer that receives, by count
 local SLOTS, PER_PLACE, HELD, FRESH, GRANTS_MAX, ID_MAX = 256, 256, 1, 2, 200, 255
 local queues = {}
 
@@ -74,6 +75,16 @@ function cursors.load_all_queues(c)
   cursors.load_queues(c, slots)
 end
 
+-- Returns numbers i to j of a list in a binary form.  kind: of each, as for struct.pack.
+local BULK = 1000 -- values that one call of a C function takes
+local formats = { I4 = {}, I6 = {} }
+function queues.packed(kind, list, i, j)
+  if j - i >= BULK then return queues.packed(kind, list, i, i + BULK - 1) .. queues.packed(kind, list, i + BULK, j) end
+  local of_kind, n = formats[kind], j - i + 1
+  of_kind[n] = of_kind[n] or ">" .. string.rep(kind, n)
+  return struct.pack(of_kind[n], unpack(list, i, j))
+end
+
 function queues.offset_at(q, i)
   if i > q.n then return q.more[i - q.n] end
   return (struct.unpack(">I6", q.offsets, 6 * i - 5))
@@ -107,15 +118,18 @@ end
 -- Returns the index of an offset; nil if it is not there.
 function queues.find(q, offset)
   local i = q.hint or 1 -- as a rule, offsets are looked up in order
-  if i > q.n or struct.unpack(">I6", q.offsets, 6 * i - 5) ~= offset then i = queues.lower_bound(q, offset) end
-  if i > q.n then
-    for j, each in ipairs(q.more) do
-      if each == offset then return q.n + j end
+  if i > q.n or struct.unpack(">I6", q.offsets, 6 * i - 5) ~= offset then
+    i = queues.lower_bound(q, offset)
+    if i > q.n then
+      for j, each in ipairs(q.more) do
+        if each == offset then return q.n + j end
+      end
+      return nil
     end
-    return nil
+    if queues.offset_at(q, i) ~= offset then return nil end
   end
   q.hint = i + 1
-  if queues.offset_at(q, i) == offset and queues.state_at(q, i) > 0 then return i end
+  if (q.moved[i] or string.byte(q.states, i)) > 0 then return i end
 end
 
 -- Returns whether an offset of this grant waits.
@@ -181,7 +195,7 @@ local function merge(q)
         end
       end
       kept.size, kept.count = kept.size + gone.size, math.max(kept.count, gone.count)
-      q.grants[gone.id], q.size, q.last = nil, q.size - 1, nil
+      q.grants[gone.id], q.size, q.last, q.own = nil, q.size - 1, nil, nil
       return
     end
   end

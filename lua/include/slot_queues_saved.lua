@@ -15,28 +15,40 @@ end
 
 -- Applies the changes to the columns.
 local function rewrite(q)
-  local changed, offsets, keys, states, at, from = {}, {}, {}, {}, 1, 1
-  for i in pairs(q.moved) do changed[#changed + 1] = i end
-  table.sort(changed)
-  for _, i in ipairs(changed) do -- offsets and keys before `at`, and states before `from`, are done
-    local state = q.moved[i]
-    if from < i then states[#states + 1] = string.sub(q.states, from, i - 1) end
-    if state > 0 then
-      states[#states + 1] = string.char(state)
-    else
-      if at < i then
-        offsets[#offsets + 1], keys[#keys + 1] = string.sub(q.offsets, 6 * at - 5, 6 * i - 6), string.sub(q.keys, 3 * at - 2, 3 * i - 3)
+  local offsets, keys, states, kept_from = {}, {}, {}, 1
+  if next(q.moved) then
+    local is_any_gone = false
+    for from = 1, q.n, BULK do
+      local upto = math.min(from + BULK - 1, q.n)
+      local some = { string.byte(q.states, from, upto) }
+      local size = 0
+      for i = from, upto do
+        local state = q.moved[i] or some[i - from + 1]
+        if state == 0 then
+          if kept_from < i then
+            offsets[#offsets + 1] = string.sub(q.offsets, 6 * kept_from - 5, 6 * i - 6)
+            keys[#keys + 1] = string.sub(q.keys, 3 * kept_from - 2, 3 * i - 3)
+          end
+          kept_from, is_any_gone = i + 1, true
+        else
+          size = size + 1
+          some[size] = state
+        end
       end
-      at = i + 1
+      states[#states + 1] = string.char(unpack(some, 1, size))
     end
-    from = i + 1
+    if is_any_gone then
+      offsets[#offsets + 1], keys[#keys + 1] = string.sub(q.offsets, 6 * kept_from - 5), string.sub(q.keys, 3 * kept_from - 2)
+    else
+      offsets[1], keys[1] = q.offsets, q.keys
+    end
+  else
+    offsets[1], keys[1], states[1] = q.offsets, q.keys, q.states
   end
-  offsets[#offsets + 1], keys[#keys + 1] = string.sub(q.offsets, 6 * at - 5), string.sub(q.keys, 3 * at - 2)
-  states[#states + 1] = string.sub(q.states, from)
-  for j, offset in ipairs(q.more) do
-    local state = q.more_states[j]
-    if state > 0 then
-      offsets[#offsets + 1], keys[#keys + 1], states[#states + 1] = struct.pack(">I6", offset), q.more_keys[j], string.char(state)
+  if #q.more > 0 then
+    offsets[#offsets + 1], keys[#keys + 1] = queues.packed("I6", q.more, 1, #q.more), table.concat(q.more_keys)
+    for from = 1, #q.more, BULK do
+      states[#states + 1] = string.char(unpack(q.more_states, from, math.min(from + BULK - 1, #q.more)))
     end
   end
   q.offsets, q.keys, q.states = table.concat(offsets), table.concat(keys), table.concat(states)

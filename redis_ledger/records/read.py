@@ -186,8 +186,12 @@ def decode_range(data: Buffer, first_offset: int, last_offset: int, limits: Limi
 
 def within(records: list[Record], first_offset: int, last_offset: int) -> list[Record]:
     """Of records in the order of their offsets."""
-    if records and first_offset <= records[0].offset and records[-1].offset <= last_offset:
-        return records
+    if records:
+        if first_offset <= records[0].offset and records[-1].offset <= last_offset:
+            return records
+        low, high = first_offset - records[0].offset, last_offset - records[0].offset
+        if 0 <= low <= high < len(records) and records[high].offset == last_offset:  # none is missing up to there
+            return records[low : high + 1]
     low = bisect_left(records, first_offset, key=_offset)
     return records[low : bisect_left(records, last_offset + 1, low, key=_offset)]
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,8 +33,9 @@ from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import ConsumerBusy, LedgerError, TooLargeToDecode
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.record_slices import RecordSlice, read_pieces
+from redis_ledger.ledger.record_slices import Found, Read, RecordSlice, read_pieces
 from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.records.read import within
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import get
@@ -40,6 +43,7 @@ from redis_ledger.telemetry.logs import get
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
 DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt decompresses; leases beyond it are released
 
+_BATCH = operator.attrgetter("ledger", "entry", "base")
 _log = get()
 
 
@@ -254,9 +258,12 @@ class Leasing:
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         now_ms, expired = self._clock.now_ms(), set[MessageId]()
-        pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in deliveries]
-        read = await read_pieces(partition.reader, pieces, attempt.budget, self._windows.records_of(partition))
-        for d, found in zip(deliveries, read, strict=False):
+        # Deliveries of one batch that follow each other are read together: with keys, each has about one record.
+        batches = [list(some) for _, some in itertools.groupby(deliveries, _BATCH)]
+        pieces = [_slice_of(some) for some in batches]
+        pieces_read = await read_pieces(partition.reader, pieces, attempt.budget, self._windows.records_of(partition))
+        read = [(d, _part_of(found, d)) for some, found in zip(batches, pieces_read, strict=False) for d in some]
+        for d, found in read:
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):
                     attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))
@@ -331,6 +338,19 @@ class Leasing:
         await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
 
 
+def _slice_of(deliveries: Sequence[Delivery]) -> RecordSlice:
+    """Of deliveries of one batch."""
+    first, last = min(d.first for d in deliveries), max(d.last for d in deliveries)
+    return RecordSlice(deliveries[0].entry_of_log, first, last)
+
+
+def _part_of(found: Read, d: Delivery) -> Read:
+    """The records of a delivery, of those that were read of its batch."""
+    if not isinstance(found, Found):
+        return found
+    return found._replace(records=within(found.records, d.first - found.shift, d.last - found.shift))
+
+
 def _unacked_max(partition: Partition) -> tuple[int, int]:
     return partition.config.max_unacked_per_consumer, partition.config.max_unacked_per_subscription
 
@@ -343,7 +363,12 @@ def _not_among(deliveries: Sequence[Delivery], offsets: set[int]) -> list[Delive
     """Without the offsets, to which it adds the rest: a call whose reply was lost repeats what earlier ones leased."""
     found = list[Delivery]()
     for each in deliveries:
-        wanted = [offset for offset in range(each.first, each.last + 1) if offset not in offsets]
+        span = range(each.first, each.last + 1)
+        if offsets.isdisjoint(span):
+            offsets.update(span)
+            found.append(each)
+            continue
+        wanted = [offset for offset in span if offset not in offsets]
         offsets.update(wanted)
         found += [each._replace(first=first, last=last) for first, last in to_ranges(wanted)]
     return found
