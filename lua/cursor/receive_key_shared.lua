@@ -36,14 +36,14 @@ SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/
 --- @include "include/deliverable"
 --- @include "include/aborted_checkpoints"
 --- @include "include/key_slots"
-local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, CONSUMERS_MAX = 2000, 400, 20000, 1000, 240
+local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, CALL_MAX, CONSUMERS_MAX = 2000, 400, 10000, 1000, 1500, 240
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[2])
 if not c then return refused end
 if not cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
-local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), CALL_MAX), tonumber(ARGV[5])
 local wait, session, request = wait_of(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
 local waiting_max, from, hashes = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 if is_superseded(c, request) then return { OK, c.mark, c.read, stable, 0, -1 } end

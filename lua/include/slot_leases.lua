@@ -192,20 +192,42 @@ end
 
 local function returned_to(grant, is_unseen) return is_unseen and is_unseen(grant) and cursors.UNSEEN or "" end
 
+-- Visits the indexes behind `first` of a key: visit(index).
+local function each_of_key(q, key, first, visit)
+  local at = string.find(q.keys, key, 3 * first + 1, true)
+  while at do
+    if at % 3 == 1 then visit((at + 2) / 3) end
+    at = string.find(q.keys, key, at + 1, true)
+  end
+  for j, each in ipairs(q.more_keys) do
+    if each == key and q.n + j > first then visit(q.n + j) end
+  end
+end
+
 -- Returns their number.  is_unseen: whether a grant did not reach its consumer; nil: all did.
+local SEARCHED_MAX = 200 -- keys that are searched for in a queue; with more, all its offsets are visited
 function cursors.apply_followers(c, is_unseen)
   local count = 0
   for _, q in pairs(c.queues) do
     if q.returned then
-      local leased = queues.pattern(queues.ids(q, function(grant) return not cursors.is_unassigned(grant.consumer) end))
-      queues.each(q, leased, q.returned_from + 1, function(i, state)
-        local first, grant = q.returned[queues.key_at(q, i)], q.grants[state]
+      local keys = 0
+      for _ in pairs(q.returned) do keys = keys + 1 end
+      local function follow(i, key)
+        local first, grant = q.returned[key], q.grants[queues.state_at(q, i)]
         if first and i > first[1] and grant and not cursors.is_unassigned(grant.consumer) then
           queues.leave(c, q, i)
           queues.move(c, q, i, queues.grant(q, returned_to(grant, is_unseen), grant.count, first[2]))
           count = count + 1
         end
-      end)
+      end
+      if keys <= SEARCHED_MAX then
+        for key, first in pairs(q.returned) do
+          each_of_key(q, key, first[1], function(i) follow(i, key) end)
+        end
+      else
+        local leased = queues.pattern(queues.ids(q, function(grant) return not cursors.is_unassigned(grant.consumer) end))
+        queues.each(q, leased, q.returned_from + 1, function(i) follow(i, queues.key_at(q, i)) end)
+      end
       q.returned, q.returned_from = nil, nil
     end
   end

@@ -117,8 +117,15 @@ end
 
 -- Returns the index of an offset; nil if it is not there.
 function queues.find(q, offset)
-  local i = q.hint or 1 -- as a rule, offsets are looked up in order
-  if i > q.n or struct.unpack(">I6", q.offsets, 6 * i - 5) ~= offset then
+  local i, known = q.hint or 1, nil -- as a rule, offsets are looked up in order, and few are left out
+  for at = i, math.min(i + 3, q.n) do
+    known = struct.unpack(">I6", q.offsets, 6 * at - 5)
+    if known >= offset then
+      i = at
+      break
+    end
+  end
+  if known ~= offset then
     i = queues.lower_bound(q, offset)
     if i > q.n then
       for j, each in ipairs(q.more) do

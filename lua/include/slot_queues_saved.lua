@@ -13,38 +13,36 @@ local function grants_text(q)
   return table.concat(parts), q.grants[FRESH].size, due
 end
 
--- Applies the changes to the columns.
+-- Applies the changes to the columns, in blocks: those without changes are copied as they are.
+local BLOCK = 16
 local function rewrite(q)
-  local offsets, keys, states, kept_from = {}, {}, {}, 1
-  if next(q.moved) then
-    local is_any_gone = false
-    for from = 1, q.n, BULK do
-      local upto = math.min(from + BULK - 1, q.n)
-      local some = { string.byte(q.states, from, upto) }
-      local size = 0
-      for i = from, upto do
-        local state = q.moved[i] or some[i - from + 1]
-        if state == 0 then
+  local offsets, keys, states, kept_from, changed = {}, {}, {}, 1, {}
+  for i in pairs(q.moved) do changed[math.floor((i - 1) / BLOCK)] = true end
+  local from = 1 -- all before it is in `states`; all before kept_from in `offsets` and `keys`
+  for block = 0, math.floor((q.n - 1) / BLOCK) do
+    if changed[block] then
+      local first, last, size = block * BLOCK + 1, math.min((block + 1) * BLOCK, q.n), 0
+      if from < first then states[#states + 1] = string.sub(q.states, from, first - 1) end
+      local some = { string.byte(q.states, first, last) }
+      for i = first, last do
+        local state = q.moved[i] or some[i - first + 1]
+        if state > 0 then
+          size = size + 1
+          some[size] = state
+        else
           if kept_from < i then
             offsets[#offsets + 1] = string.sub(q.offsets, 6 * kept_from - 5, 6 * i - 6)
             keys[#keys + 1] = string.sub(q.keys, 3 * kept_from - 2, 3 * i - 3)
           end
-          kept_from, is_any_gone = i + 1, true
-        else
-          size = size + 1
-          some[size] = state
+          kept_from = i + 1
         end
       end
       states[#states + 1] = string.char(unpack(some, 1, size))
+      from = last + 1
     end
-    if is_any_gone then
-      offsets[#offsets + 1], keys[#keys + 1] = string.sub(q.offsets, 6 * kept_from - 5), string.sub(q.keys, 3 * kept_from - 2)
-    else
-      offsets[1], keys[1] = q.offsets, q.keys
-    end
-  else
-    offsets[1], keys[1], states[1] = q.offsets, q.keys, q.states
   end
+  states[#states + 1] = string.sub(q.states, from)
+  offsets[#offsets + 1], keys[#keys + 1] = string.sub(q.offsets, 6 * kept_from - 5), string.sub(q.keys, 3 * kept_from - 2)
   if #q.more > 0 then
     offsets[#offsets + 1], keys[#keys + 1] = queues.packed("I6", q.more, 1, #q.more), table.concat(q.more_keys)
     for from = 1, #q.more, BULK do
