@@ -17,6 +17,7 @@ from redis_ledger.broker.transactions.service import to_transaction
 from redis_ledger.broker.types import Transaction
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
+from redis_ledger.txn.trace import Step
 
 SHOWN_MAX = 200
 FINISHED_MAX = 50
@@ -102,7 +103,17 @@ class Acknowledged(msgspec.Struct):
     is_cut: bool
 
 
+class ShownStep(msgspec.Struct):
+    """participant: "" for a step of the coordinator.  after_ms: since the begin; None if the time is not known."""
+
+    name: str
+    participant: str
+    after_ms: int | None
+
+
 class TransactionPage(msgspec.Struct):
+    """are_steps_cut: the trace lacks steps of further participants, or those that the caller may not see."""
+
     id: str
     status: str
     owner: str
@@ -112,6 +123,8 @@ class TransactionPage(msgspec.Struct):
     timed_out: bool
     sentence: str
     level: Literal["good", "look", "bad"]
+    steps: list[ShownStep]
+    are_steps_cut: bool
     txn_partitions: list[TxnPartition]
     acknowledged: list[Acknowledged]
     has_more: bool
@@ -126,11 +139,14 @@ async def transaction(context: PageContext, query: TransactionQuery) -> Transact
     found = to_transaction(details.record)
     txn_partitions = await _txn_partitions(context, txn, details.partitions)
     shown = line(found, context.now_ms)
+    _, trace = await context.broker.participant_details.traced(txn)
+    steps = [_step(each, found.started_ms) for each in trace.steps if _sees_step(context, each)]
     owner = await owners.of(txn)
     may_abort = owners.is_own(context.caller, owner, Op.WRITE) or owners.may(context.caller, owner, Op.ALTER)
     return TransactionPage(
         shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
-        sentence(found.status, txn_partitions), level(shown.age_ms, txn_partitions), txn_partitions,
+        sentence(found.status, txn_partitions), level(shown.age_ms, txn_partitions), steps,
+        trace.is_cut or len(steps) < len(trace.steps), txn_partitions,
         [_acknowledged(each) for each in details.subscriptions if _sees(context, each)], details.following is not None,
         may_abort and found.status == "open",
     )  # fmt: skip
@@ -175,6 +191,17 @@ def _sees(context: PageContext, each: SubscriptionDetails) -> bool:
     return context.may(Op.DESCRIBE, Resource.TOPIC, each.topic) and context.may(
         Op.DESCRIBE, Resource.GROUP, each.subscription
     )
+
+
+def _sees_step(context: PageContext, step: Step) -> bool:
+    return (not step.topic or context.may(Op.DESCRIBE, Resource.TOPIC, step.topic)) and (
+        step.subscription is None or context.may(Op.DESCRIBE, Resource.GROUP, step.subscription)
+    )
+
+
+def _step(step: Step, began_ms: int) -> ShownStep:
+    participant = f"{step.topic}:{step.partition} {step.subscription or ''}".rstrip() if step.topic else ""
+    return ShownStep(step.name, participant, None if step.at_ms is None else max(step.at_ms - began_ms, 0))
 
 
 def _acknowledged(each: SubscriptionDetails) -> Acknowledged:

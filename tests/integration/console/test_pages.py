@@ -114,6 +114,23 @@ async def test_a_transactions_page_shows_its_pending_acknowledgements(broker, br
     assert "billing/eu" in (await browser.get(f"/transaction?id={txn}")).text
 
 
+async def test_a_transactions_page_shows_its_steps(broker, browser):
+    """OB-25"""
+    txn = await fill(broker)
+    messages = await broker.subscriptions.receive("orders", "billing/eu", "c")
+    await broker.subscriptions.ack("orders", "billing/eu", "c", [each.id for each in messages], transaction=txn)
+    await broker.transactions.commit(txn)
+    shown = (await browser.get(f"/transaction.json?id={txn}")).json()
+    assert [(each["name"], each["participant"]) for each in shown["steps"]] == [
+        ("begin", ""), ("add_partition", "orders:0"), ("append", "orders:0"),
+        ("add_subscription", "orders:0 billing/eu"), ("pending_ack", "orders:0 billing/eu"), ("decide", ""),
+        ("end_partition", "orders:0"), ("end_subscription", "orders:0 billing/eu"), ("complete", ""),
+    ]  # fmt: skip
+    assert shown["steps"][0]["after_ms"] == 0
+    assert not shown["are_steps_cut"]
+    assert "<td>pending_ack</td><td>orders:0 billing/eu</td>" in (await browser.get(f"/transaction?id={txn}")).text
+
+
 async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_lately(broker, browser):
     oldest = (await broker.transactions.begin(owner="began first, ended last")).id
     for number in range(FINISHED_MAX + 10):
