@@ -211,3 +211,18 @@ async def test_owners_are_remembered_so_a_step_here_asks_redis_nothing_about_the
         body = {"records": RECORDS, "transaction": txn}
         assert (await world.post("ada", f"{ONE}/records", body)).status_code == 200
         assert (await world.post("ada", f"/v1/transactions/{txn}:commit")).status_code == 200
+
+
+async def test_steps_on_topics_that_the_caller_may_not_see_are_left_out(redis_url, prefix):
+    """OB-25: an auditor with DESCRIBE on the cluster sees the transaction, and of its steps those on its own topics."""
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        txn = await begun(world)
+        await world.post("ada", f"{ONE}/records", {"records": RECORDS, "transaction": txn})
+        await world.allow("auditor", Op.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME)
+        hidden = (await world.get("auditor", f"/v1/transactions/{txn}")).json()
+        assert ([each["name"] for each in hidden["steps"]], hidden["steps_cut"]) == (["begin"], True)
+        await world.allow("auditor", Op.DESCRIBE, Resource.TOPIC, "orders")
+        shown = (await world.get("auditor", f"/v1/transactions/{txn}")).json()
+        assert [each["name"] for each in shown["steps"]] == ["begin", "add_partition", "append"]
+        assert not shown["steps_cut"]
