@@ -107,10 +107,11 @@ async def group(by: str, brokers: str, is_on: IsOn, producer: AIOKafkaProducer |
     async with consumer_of(by, brokers, listener) as consumer:
         while is_on():
             try:
+                # Not within the step: while partitions are revoked, it waits until they are assigned.
+                found = await consumer.getmany(timeout_ms=300, max_records=200)
+                if not found:
+                    continue
                 async with listener.step:
-                    found = await consumer.getmany(timeout_ms=300, max_records=200)
-                    if not found:
-                        continue
                     records = [(r.partition, r.offset, r.value.decode()) for some in found.values() for r in some]
                     tell("got", topic="load", by=by, records=records)
                     ends = {at: some[-1].offset + 1 for at, some in found.items()}
