@@ -22,6 +22,9 @@ from redis_ledger.broker.types import (
 from redis_ledger.config import Config
 from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress
 from redis_ledger.ids import ScheduledId, TxnId
+from redis_ledger.txn.coordinator import TransactionRecord
+from redis_ledger.txn.states import TxnState
+from redis_ledger.txn.trace import Trace
 
 
 class FakeClaim(Claim):
@@ -111,9 +114,10 @@ class FakeBroker:
             check_enabled=lambda: None,
             begin=self._answering("begin", Transaction(TxnId(3, 17), "open", 60_000, 1, 60_001)),
             commit=self._answering("commit", ended),
-            get=self._answering("get", ended),
             commit_all=self._answering("commit_all", CommittedAll("committed", 42)),
         )
+        record = TransactionRecord(TxnId(3, 17), TxnState.COMMITTED, 1, 60_000, 60_001, "", [], False, ended_ms=2)
+        self.participant_details = SimpleNamespace(traced=self._answering("traced", (record, Trace([], False))))
         self.execute = SimpleNamespace(
             run=self._answering("execute", Executed(TxnId(3, 17), {"out": [Appended(0, 4, 1)]}))
         )
