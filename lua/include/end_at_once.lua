@@ -86,7 +86,7 @@ end
 -- When each of the first participants was used and ended (include/trace).
 function at_once.traced(words)
   local parts = {}
-  for n = 1, math.min(#words, TRACED_MAX) do
+  for n = 1, math.min(#words, trace.MAX) do
     parts[n] = (words[n].at.used[words[n].number + 1] or "_") .. "," .. ARGV[1]
   end
   return table.concat(parts, ";")

@@ -190,10 +190,10 @@ function cursors.return_followers(c, offset, deadline)
   q.returned_from = math.min(q.returned_from or i, i)
 end
 
-local function returned_to(grant, is_unseen) return is_unseen and is_unseen(grant) and cursors.UNSEEN or "" end
+function queues.returned_to(grant, is_unseen) return is_unseen and is_unseen(grant) and cursors.UNSEEN or "" end
 
 -- Visits the indexes behind `first` of a key: visit(index).
-local function each_of_key(q, key, first, visit)
+function queues.each_of_key(q, key, first, visit)
   local at = string.find(q.keys, key, 3 * first + 1, true)
   while at do
     if at % 3 == 1 then visit((at + 2) / 3) end
@@ -205,7 +205,7 @@ local function each_of_key(q, key, first, visit)
 end
 
 -- Returns their number.  is_unseen: whether a grant did not reach its consumer; nil: all did.
-local SEARCHED_MAX = 200 -- keys that are searched for in a queue; with more, all its offsets are visited
+queues.SEARCHED_MAX = 200 -- keys that are searched for in a queue; with more, all its offsets are visited
 function cursors.apply_followers(c, is_unseen)
   local count = 0
   for _, q in pairs(c.queues) do
@@ -216,13 +216,13 @@ function cursors.apply_followers(c, is_unseen)
         local first, grant = q.returned[key], q.grants[queues.state_at(q, i)]
         if first and i > first[1] and grant and not cursors.is_unassigned(grant.consumer) then
           queues.leave(c, q, i)
-          queues.move(c, q, i, queues.grant(q, returned_to(grant, is_unseen), grant.count, first[2]))
+          queues.move(c, q, i, queues.grant(q, queues.returned_to(grant, is_unseen), grant.count, first[2]))
           count = count + 1
         end
       end
-      if keys <= SEARCHED_MAX then
+      if keys <= queues.SEARCHED_MAX then
         for key, first in pairs(q.returned) do
-          each_of_key(q, key, first[1], function(i) follow(i, key) end)
+          queues.each_of_key(q, key, first[1], function(i) follow(i, key) end)
         end
       else
         local leased = queues.pattern(queues.ids(q, function(grant) return not cursors.is_unassigned(grant.consumer) end))
@@ -243,7 +243,7 @@ function cursors.return_overdue(c, slot, now, is_unseen)
     local grant = q.grants[state]
     local was_leased = not cursors.is_unassigned(grant.consumer)
     queues.leave(c, q, i)
-    queues.move(c, q, i, queues.grant(q, was_leased and returned_to(grant, is_unseen) or grant.consumer, grant.count, 0))
+    queues.move(c, q, i, queues.grant(q, was_leased and queues.returned_to(grant, is_unseen) or grant.consumer, grant.count, 0))
     if was_leased then cursors.return_followers(c, queues.offset_at(q, i), 0) end
     count = count + 1
   end)

@@ -76,11 +76,12 @@ function cursors.load_all_queues(c)
 end
 
 -- Returns numbers i to j of a list in a binary form.  kind: of each, as for struct.pack.
-local BULK = 1000 -- values that one call of a C function takes
-local formats = { I4 = {}, I6 = {} }
+queues.BULK = 1000 -- values that one call of a C function takes
+queues.formats = { I4 = {}, I6 = {} }
 function queues.packed(kind, list, i, j)
-  if j - i >= BULK then return queues.packed(kind, list, i, i + BULK - 1) .. queues.packed(kind, list, i + BULK, j) end
-  local of_kind, n = formats[kind], j - i + 1
+  local middle = i + queues.BULK
+  if j >= middle then return queues.packed(kind, list, i, middle - 1) .. queues.packed(kind, list, middle, j) end
+  local of_kind, n = queues.formats[kind], j - i + 1
   of_kind[n] = of_kind[n] or ">" .. string.rep(kind, n)
   return struct.pack(of_kind[n], unpack(list, i, j))
 end

@@ -14,8 +14,9 @@ local function grants_text(q)
 end
 
 -- Applies the changes to the columns, in blocks: those without changes are copied as they are.
-local BLOCK = 16
+queues.BLOCK = 16
 local function rewrite(q)
+  local BLOCK, BULK = queues.BLOCK, queues.BULK
   local offsets, keys, states, kept_from, changed = {}, {}, {}, 1, {}
   for i in pairs(q.moved) do changed[math.floor((i - 1) / BLOCK)] = true end
   local from = 1 -- all before it is in `states`; all before kept_from in `offsets` and `keys`

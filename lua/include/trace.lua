@@ -6,8 +6,8 @@
 --             time, "=" for that of the outcome
 -- An earlier release reads both, and adds positions without a step.  docs/decisions/0051
 -- Uses of txn/apply: now, match, sub, format.
-local TRACE_BYTES, TRACED_MAX = 80, 6 -- of an outcome: bytes of registrations and of names; participants with use and end
-local trace = {}
+-- BYTES, MAX: of an outcome: bytes of registrations and of names; participants with use and end.
+local trace = { BYTES = 80, MAX = 6 }
 
 -- Returns what follows a position.
 function trace.position(txn, step)
@@ -20,7 +20,7 @@ function trace.outcome(txn, ends)
   local steps = string.gsub(txn.positions, "%d+:%d+", "")
   local names = string.gsub(txn.participants, "/[^/ ]*/([^ ]*) ?", "/%1;")
   ends = string.gsub(ends, "," .. ARGV[1], ",=")
-  if #steps > TRACE_BYTES then steps = match(sub(steps, 1, TRACE_BYTES), "^.*,") .. match(steps, "[^,]*,$") end
-  if #names > TRACE_BYTES then names = (match(sub(names, 1, TRACE_BYTES), "^.*;") or "") .. "+" end
+  if #steps > trace.BYTES then steps = match(sub(steps, 1, trace.BYTES), "^.*,") .. match(steps, "[^,]*,$") end
+  if #names > trace.BYTES then names = (match(sub(names, 1, trace.BYTES), "^.*;") or "") .. "+" end
   return "|" .. steps .. "|" .. names .. "|" .. ends
 end

@@ -18,6 +18,7 @@ from redis_ledger.errors import (
     ClusterForbidden,
     GroupForbidden,
     InvalidRequest,
+    StoredDamaged,
     TopicForbidden,
     TransactionForbidden,
     Unauthenticated,
@@ -269,7 +270,7 @@ async def test_cached_rules_stay_in_effect_if_redis_has_unreadable_ones(redis_ur
         keys, command = broker.security._keys, broker.store.command
         await command("HSET", keys.acls, "no rule", "1", key=keys.acls)
         await command("HSET", keys.state, "security", "another", key=keys.state)
-        with pytest.raises(Exception, match="JSON"):
+        with pytest.raises(StoredDamaged, match="An ACL b'no rule'"):
             await broker.security.refresh()
         assert broker.security.allows(ADA, Op.READ, Resource.TOPIC, "orders")
         # And once that is gone, changes count again

@@ -37,7 +37,7 @@ from redis_ledger.ledger.append_request import Accepted, AppendRequest, append_r
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.ledger.reader import ALL_RECORDS
-from redis_ledger.ledger.topic_checks import refuse_internal
+from redis_ledger.ledger.topic_checks import OFFSETS_TOPIC, refuse_internal
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import BatchHeader, claim, split
 from redis_ledger.txn.coordinator import Participant
@@ -163,7 +163,8 @@ class Records:
 
     async def topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
         """The topic's entry; created if settings and may_create allow it."""
-        refuse_internal(topic, "written to")
+        if topic == OFFSETS_TOPIC:
+            refuse_internal(topic, "written to")
         try:
             return await self._catalog.get(topic)
         except UnknownTopic:
