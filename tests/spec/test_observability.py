@@ -72,8 +72,12 @@ async def test_a_transaction_shows_its_times_its_owner_and_what_it_touched(broke
         body = {"consumer": "c", "ids": [leased["messages"][0]["id"]], "transaction": txn}
         assert (await http.post("/v1/topics/in/subscriptions/job:ack", json=body)).status_code == 200
         shown = (await http.get(f"/v1/transactions/{txn}")).json()
-        began = shown.pop("started_ms")
+        began, steps = shown.pop("started_ms"), shown.pop("steps")
+        assert [each["name"] for each in steps] == [
+            "begin", "add_partition", "append", "add_subscription", "pending_ack",
+        ]  # fmt: skip
         assert abs(began - time.time() * 1_000) < 60_000
+        assert not shown.pop("steps_cut")
         assert shown == {
             "id": txn, "status": "open", "timeout_ms": 30_000, "deadline_ms": began + 30_000, "timed_out": False,
             "owner": "etl", "partitions": [{"topic": "out", "partition": 1}],

@@ -270,14 +270,14 @@ async def test_a_completion_that_is_lost_fails_no_commit_and_the_sweep_cleans_th
         await broker.topics.create("t")
         done, lost = broker.coordinators.done, list[TxnId]()
 
-        def lose_first(txn, **more):
+        def lose_first(txn, ends, **more):
             if not lost:
                 lost.append(txn)
                 failed = asyncio.get_running_loop().create_future()
                 failed.set_exception(StoreUnavailable())
                 failed.exception()
                 return failed
-            return done(txn, **more)
+            return done(txn, ends, **more)
 
         monkeypatch.setattr(broker.coordinators, "done", lose_first)
         txn = (await broker.transactions.begin()).id
