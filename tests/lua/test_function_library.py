@@ -56,3 +56,12 @@ def test_a_call_that_failed_leaves_nothing_to_the_next_one(stateful):
     with pytest.raises(redis.ResponseError, match="asked for"):
         stateful("a", "fail", "b")
     assert stateful("c") == [1, 1, 0]
+
+
+@pytest.mark.parametrize("script", Script.all(), ids=lambda script: script.name)
+def test_a_script_leaves_room_for_five_more_local_variables(script, redis_url):
+    """Lua takes 200 in a function.  A Redis without libraries refuses a script that has more."""
+    first, rest = script.source.split(b"\n", 1)
+    spare = b"local spare_1, spare_2, spare_3, spare_4, spare_5"
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.script_load(b"\n".join((first, spare, rest)))
