@@ -52,7 +52,7 @@ def details(answer):
     return body["detail"]
 
 
-@pytest.mark.parametrize("value", [b"\xff", b""])
+@pytest.mark.parametrize("value", [b"\xff", b""], ids=["other", "empty"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_state_of_a_record_names_a_damaged_lease(broker, keys, kind, value):
     await leased(broker, keys, kind, value)
@@ -75,7 +75,7 @@ async def test_a_record_whose_queue_is_unknown_is_not_taken_for_one_that_a_trans
         assert (new.status_code, new.json()["state"]) == (200, "not_delivered")
 
 
-@pytest.mark.parametrize("value", [b"\xff", b""])
+@pytest.mark.parametrize("value", [b"\xff", b""], ids=["other", "empty"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_list_of_unacknowledged_messages_names_a_damaged_lease(broker, keys, kind, value):
     await leased(broker, keys, kind, value)
