@@ -26,22 +26,18 @@ if not c then return refused end
 local ranges, total = cursors.given(5)
 local early = cursors.undelivered(c, ranges)
 if early then return { NOT_DELIVERED, early } end
-local most, size, reached, holes, apply = tonumber(ARGV[4]), 0, nil, {}, nil
+local touched, size, reached, holes, refused
 if cursors.has_keys(c.kind) then
-  size, reached, holes, apply = cursors.ack_keyed(c, ranges, most, ARGV[2])
-  if not size then return reached end
+  touched, size, reached = cursors.found_keyed(c, ranges, tonumber(ARGV[4]), ARGV[2])
+  holes, refused = touched.holes, touched.refused
 else
-  local touched
-  touched, size, reached = cursors.touched(c, ranges, most)
-  for _, lease in ipairs(touched) do
-    if cursors.is_others(lease, ARGV[2]) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
-  end
+  touched, size, reached = cursors.touched(c, ranges, tonumber(ARGV[4]))
   holes = cursors.holes(touched)
-  apply = function()
-    cursors.cut(c, touched)
-    for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
+  for _, lease in ipairs(touched) do
+    if cursors.is_others(lease, ARGV[2]) then refused = refused or { NOT_LEASED, lease.holes[1], lease.consumer } end
   end
 end
+if refused then return refused end
 if reached then ranges, total = cursors.upto(ranges, reached) end
 if ARGV[3] == "check" or (reached and ARGV[3] == "all") then return { OK, 0, c.mark, reached } end
 local pending = 0
@@ -49,6 +45,7 @@ if size < total and c.held > 0 then
   local rest = cursors.without(ranges, holes)
   for i = 1, #rest, 2 do pending = pending + rest[i + 1] - rest[i] + 1 - cursors.acked(c, rest[i], rest[i + 1]) end
 end
-apply()
+if cursors.has_keys(c.kind) then cursors.forget_found(c, touched) else cursors.cut(c, touched) end
+for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
 cursors.save(c)
 return { OK, total - pending, c.mark, reached }

@@ -121,32 +121,32 @@ function cursors.touched_keyed(c, ranges, most)
   return touched, #touched, reached
 end
 
--- Acknowledges offsets of ranges, for cursor/ack.  Returns nil and the reply that refuses it, or the number of offsets that
--- were leased; what cursors.touched returns as the last offset covered; and a function that writes nothing yet, but changes c.
-function cursors.ack_keyed(c, ranges, most, consumer)
-  local qs, indexes, offsets, places, size, refused = {}, {}, {}, {}, 0, nil
+-- As cursors.touched, for cursor/ack: without a table for each lease.  Returns queues, indexes and places of the leased
+-- offsets, these as ranges (holes), and the reply that refuses the consumer, if any; their number; and the last offset covered.
+function cursors.found_keyed(c, ranges, most, consumer)
+  local found, size = { qs = {}, indexes = {}, places = {}, holes = {} }, 0
+  local holes = found.holes
   local reached = cursors.each_entry(c, ranges, most, function(q, at, offset, p)
     local grant = q.grants[queues.state_at(q, at)]
     if not grant then return end -- a transaction holds it
-    if grant.consumer ~= consumer and not cursors.is_unassigned(grant.consumer) then
-      refused = refused or { NOT_LEASED, offset, grant.consumer }
+    if cursors.is_others(grant, consumer) then
+      found.refused = found.refused or { NOT_LEASED, offset, grant.consumer }
     end
     size = size + 1
-    qs[size], indexes[size], offsets[size], places[size] = q, at, offset, p
+    found.qs[size], found.indexes[size], found.places[size] = q, at, p
+    local n = #holes
+    if n > 0 and holes[n] == offset - 1 then holes[n] = offset else holes[n + 1], holes[n + 2] = offset, offset end
   end)
-  if refused then return nil, refused end
-  return size, reached, offsets, function()
-    local first = 1
-    for k = 1, size do
-      local q, at, p = qs[k], indexes[k], places[k]
-      queues.leave(c, q, at)
-      queues.set_state(q, at, 0)
-      p.count, p.changed = p.count - 1, true
-      if offsets[k + 1] ~= offsets[k] + 1 then
-        cursors.delete(c, offsets[first], offsets[k])
-        first = k + 1
-      end
-    end
+  return found, size, reached
+end
+
+-- Removes what found_keyed has found; cursors.delete then acknowledges it.
+function cursors.forget_found(c, found)
+  for k, q in ipairs(found.qs) do
+    local at, p = found.indexes[k], found.places[k]
+    queues.leave(c, q, at)
+    queues.set_state(q, at, 0)
+    p.count, p.changed = p.count - 1, true
   end
 end
 

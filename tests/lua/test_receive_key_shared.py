@@ -301,3 +301,14 @@ def test_other_receives_and_cumulative_acknowledgements_are_refused(keyed):
     shared = Subscription(keyed.log, "other")
     reply = KeySharedSubscription.receive_raw(shared, "c1", window=(0, 0))  # type: ignore[arg-type]
     assert reply == [Status.WRONG_KIND, b"shared"]
+
+
+@pytest.mark.parametrize(("given", "counted"), [([0, 1, 2], 2), ([0, 1, 2, 3], 3), ([0, 2, 3, 5, 7], 5), ([1], 0)])
+def test_an_acknowledgement_over_what_a_transaction_holds_skips_it_and_does_not_count_it(log, given, counted):
+    log.append(8)
+    sub = KeySharedSubscription(log, {offset: f"k{offset}" for offset in range(8)})
+    assert len(sub.receive("c1", 8).offsets) == 8
+    assert sub.hold("0-1", [1], "c1")[0] == Status.OK
+    for _ in range(2):  # a repetition gets the same answer
+        assert sub.ack(given, "c1")[:2] == [Status.OK, counted]
+    assert sub.checked().pending.keys() == {1}

@@ -163,7 +163,7 @@ class Records:
 
     async def topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
         """The topic's entry; created if settings and may_create allow it."""
-        if topic == OFFSETS_TOPIC:
+        if topic == OFFSETS_TOPIC:  # compared here as well: this is the path of every record
             refuse_internal(topic, "written to")
         try:
             return await self._catalog.get(topic)
