@@ -26,7 +26,7 @@ if not c then return refused end
 local ranges, total = cursors.given(5)
 local early = cursors.undelivered(c, ranges)
 if early then return { NOT_DELIVERED, early } end
-local touched, size, reached, holes, refused
+local touched, size, reached, holes
 if cursors.has_keys(c.kind) then
   touched, size, reached = cursors.found_keyed(c, ranges, tonumber(ARGV[4]), ARGV[2])
   holes, refused = touched.holes, touched.refused
