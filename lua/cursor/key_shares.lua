@@ -13,7 +13,7 @@ RETURNS     {OK, next, consumer, slots, unacked, waiting, returned, session_ends
             and offsets that it has leased, or acknowledged in an open transaction; both are 0 unless first is 0
             waiting: offsets in the queues of its slots, of those that the call has read, that no consumer has
             returned: those of them that were delivered before.  session_ends: ms; 0 after it has left
-            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind} | {DAMAGED, slot} its queue cannot be read
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kind}
 COMPLEXITY  O(s + g + n) for 256 slots s, g grants of their queues, and n consumers that the cursor has; the queues are read,
             and not their offsets one by one
 WRITES      nothing
@@ -27,8 +27,7 @@ local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEY
 if not c then return refused end
 if not cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end
 
--- Returns how many offsets of a slot wait, how many of these were returned, and one more than the number of its grants.  Raises an error
--- if its queue is damaged.
+-- Returns how many offsets of a slot wait, how many of these were returned, and one more than the number of its grants.
 local function waiting_of(slot)
   local q, size, waiting, returned = cursors.queue(c, slot), 0, 0, 0
   for _, grant in pairs(q.grants) do
@@ -38,7 +37,7 @@ local function waiting_of(slot)
       if grant.consumer ~= cursors.UNSEEN or grant.count > 0 then returned = returned + grant.size end
     end
   end
-  assert(#q.states == q.n and size <= q.n)
+  if size > q.n then queues.damaged(slot) end
   return waiting, returned, q.size
 end
 
@@ -62,8 +61,7 @@ if first == 0 then
   end
 end
 while first < #text and left > 0 do
-  local is_whole, waiting, returned, grants = pcall(waiting_of, first)
-  if not is_whole then return { DAMAGED, first } end
+  local waiting, returned, grants = waiting_of(first)
   local row = rows[string.byte(text, first + 1)]
   if row then row.waiting, row.returned = row.waiting + waiting, row.returned + returned end
   first, left = first + 1, left - grants

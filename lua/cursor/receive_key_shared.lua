@@ -106,7 +106,8 @@ end
 local function own_grant(q, count)
   local own = q.own and q.own[count]
   if own then return own end
-  own = queues.grant(q, consumer, count, now + wait_ms(wait, count), request)
+  local lease_ms = wait_ms(wait, count)
+  own = queues.grant(q, consumer, count, now + lease_ms, request, math.max(math.floor(lease_ms / 16), 1))
   q.own = q.own or {}
   q.own[count] = own
   return own

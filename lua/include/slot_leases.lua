@@ -2,15 +2,19 @@
 
 -- Places --------------------------------------------------------------------------------------------------------
 
-local function place_of(text)
+local function place_of(n, text)
   if not text then return { count = 0, slots = "" } end
+  if #text < 3 then
+    local first = cursors.whole(n * PER_PLACE)
+    error({ err = "DAMAGED The list of hash slots of the subscription, from offset " .. first .. " on," })
+  end
   return { count = (struct.unpack(">I2", text)), slots = string.sub(text, 3) }
 end
 
 local function place(c, n)
   local p = c.places[n]
   if not p then
-    p = place_of(redis.call("HGET", c.leases, "m" .. cursors.whole(n)))
+    p = place_of(n, redis.call("HGET", c.leases, "m" .. cursors.whole(n)))
     c.places[n] = p
   end
   return p
@@ -55,9 +59,17 @@ end
 
 -- Leases ---------------------------------------------------------------------------------------------------------
 
+-- Returns the grant of an index; nil if a transaction holds the offset.
+function queues.grant_at(q, i)
+  local state = queues.state_at(q, i)
+  local grant = q.grants[state]
+  if not grant and state ~= HELD then queues.damaged(q.slot) end
+  return grant
+end
+
 -- q, at: for cursors.drop
 function queues.lease(q, i)
-  local grant, offset = q.grants[queues.state_at(q, i)], queues.offset_at(q, i)
+  local grant, offset = queues.grant_at(q, i), queues.offset_at(q, i)
   return grant and {
     first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset },
     request = grant.request, q = q, at = i,
@@ -84,7 +96,7 @@ function cursors.each_entry(c, ranges, most, visit)
     local n = math.floor(ranges[i] / PER_PLACE)
     if not c.places[n] and n ~= wanted[#wanted] then wanted[#wanted + 1], names[#names + 1] = n, "m" .. cursors.whole(n) end
   end
-  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.places[wanted[i]] = place_of(text) end
+  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.places[wanted[i]] = place_of(wanted[i], text) end
   local places, opened, n, p = c.places, c.queues, -1, nil
   for i = 1, #ranges, 2 do
     local offset, last = math.max(ranges[i], c.mark), ranges[i + 1]
@@ -127,7 +139,7 @@ function cursors.found_keyed(c, ranges, most, consumer)
   local found, size = { qs = {}, indexes = {}, places = {}, holes = {} }, 0
   local holes = found.holes
   local reached = cursors.each_entry(c, ranges, most, function(q, at, offset, p)
-    local grant = q.grants[queues.state_at(q, at)]
+    local grant = queues.grant_at(q, at)
     if not grant then return end -- a transaction holds it
     if cursors.is_others(grant, consumer) then
       found.refused = found.refused or { NOT_LEASED, offset, grant.consumer }

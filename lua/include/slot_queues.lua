@@ -19,11 +19,21 @@ local queues = {}
 
 -- Queues --------------------------------------------------------------------------------------------------------
 
-local function parsed(text)
-  local q = { n = 0, fresh = 0, head = "", offsets = "", keys = "", states = "", moved = {}, more = {}, more_keys = {}, more_states = {} }
+-- Raises an error: the caller gets StoredDamaged.
+function queues.damaged(slot)
+  error({ err = "DAMAGED The queue of hash slot " .. cursors.whole(slot) .. " of the subscription" })
+end
+
+local function parsed(slot, text)
+  local q = {
+    slot = slot, n = 0, fresh = 0, head = "", offsets = "", keys = "", states = "",
+    moved = {}, more = {}, more_keys = {}, more_states = {},
+  }
   if not text then return q end
+  if #text < 12 then queues.damaged(slot) end
   local n, fresh, head = struct.unpack(">I4I4I4", text)
   local at = 12 + head
+  if n == 0 or fresh > n or #text ~= at + 10 * n then queues.damaged(slot) end
   q.n, q.fresh, q.head = n, fresh, string.sub(text, 13, at)
   q.offsets, q.keys = string.sub(text, at + 1, at + 6 * n), string.sub(text, at + 6 * n + 1, at + 9 * n)
   q.states = string.sub(text, at + 9 * n + 1)
@@ -36,6 +46,7 @@ local function with_grants(q)
   local grants, size, at, due, head = {}, 1, 1, math.huge, q.head
   grants[FRESH] = { id = FRESH, size = q.fresh, consumer = cursors.UNSEEN, count = 0, deadline = 0, request = "" }
   while at <= #head do
+    if at + 18 > #head then queues.damaged(q.slot) end
     local id, offsets, count, deadline, length, request_length, from = struct.unpack(">I1I4I4I6I2I2", head, at)
     local behind = from + length
     at = behind + request_length
@@ -46,6 +57,7 @@ local function with_grants(q)
     size = size + 1
     if deadline > 0 and deadline < due then due = deadline end
   end
+  if at ~= #head + 1 then queues.damaged(q.slot) end
   q.grants, q.size, q.due_was = grants, size, due
   return q
 end
@@ -54,7 +66,7 @@ end
 function cursors.queue(c, slot)
   local q = c.queues[slot]
   if not q then
-    q = parsed(redis.call("HGET", c.leases, "s" .. slot))
+    q = parsed(slot, redis.call("HGET", c.leases, "s" .. slot))
     c.queues[slot] = q
   end
   return with_grants(q)
@@ -66,7 +78,7 @@ function cursors.load_queues(c, slots)
   for _, slot in ipairs(slots) do
     if not c.queues[slot] then names[#names + 1], missing[#missing + 1] = "s" .. slot, slot end
   end
-  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.queues[missing[i]] = parsed(text) end
+  for i, text in ipairs(cursors.values_of(c.leases, names)) do c.queues[missing[i]] = parsed(missing[i], text) end
 end
 
 function cursors.load_all_queues(c)
@@ -177,6 +189,43 @@ end
 
 -- Grants --------------------------------------------------------------------------------------------------------
 
+-- Gives grant `kept` the offsets of others.  gone: ids → the id of `kept` for each, or of several.
+local function replace(q, gone)
+  local ids, chars = {}, {}
+  for id, kept in pairs(gone) do
+    ids[#ids + 1], chars[string.char(id)] = id, string.char(kept)
+    local from, to = q.grants[id], q.grants[kept]
+    to.size, to.count = to.size + from.size, math.max(to.count, from.count)
+    q.grants[id], q.size = nil, q.size - 1
+  end
+  q.states = string.gsub(q.states, queues.pattern(ids), chars)
+  for _, states in ipairs({ q.moved, q.more_states }) do
+    for i, state in pairs(states) do states[i] = gone[state] or state end
+  end
+  q.last, q.own = nil, nil
+end
+
+-- Makes one of the grants of a consumer, with this count, whose deadlines are in the same step, with the last deadline.  The
+-- RECENT ones stay apart, since a receive that is sent again looks for its own.
+local function share(q, consumer, count, step)
+  local some, gone = {}, {}
+  for _, grant in pairs(q.grants) do
+    if grant.consumer == consumer and grant.count == count and grant.size > 0 then some[#some + 1] = grant end
+  end
+  table.sort(some, function(a, b) return a.deadline < b.deadline or (a.deadline == b.deadline and a.id < b.id) end)
+  local kept
+  for i = #some - queues.RECENT, 1, -1 do
+    local grant = some[i]
+    if kept and math.floor(kept.deadline / step) == math.floor(grant.deadline / step) then
+      gone[grant.id] = kept.id
+      if kept.request ~= grant.request then kept.request = "" end
+    else
+      kept = grant
+    end
+  end
+  if next(gone) then replace(q, gone) end
+end
+
 -- Makes one grant of two, with the later deadline: the two of one consumer, and if possible of one count, that are closest
 -- in time.
 local function merge(q)
@@ -195,22 +244,16 @@ local function merge(q)
       end
     end
     if best then
-      local gone, kept = best[2], best[3]
-      q.states = string.gsub(q.states, queues.pattern({ gone.id }), (string.gsub(string.char(kept.id), "%%", "%%%%")))
-      for _, states in ipairs({ q.moved, q.more_states }) do
-        for i, state in pairs(states) do
-          if state == gone.id then states[i] = kept.id end
-        end
-      end
-      kept.size, kept.count = kept.size + gone.size, math.max(kept.count, gone.count)
-      q.grants[gone.id], q.size, q.last, q.own = nil, q.size - 1, nil, nil
+      replace(q, { [best[2].id] = best[3].id })
       return
     end
   end
 end
 
--- Returns a grant; nil if there are as many as can be, of as many consumers.
-function queues.grant(q, consumer, count, deadline, request)
+-- Returns a grant; nil if there are as many as can be, of as many consumers.  step: ms in which leases of the consumer may
+-- end together if it has many; nil: none.
+queues.RECENT, queues.MANY = 8, 32
+function queues.grant(q, consumer, count, deadline, request, step)
   request = request or ""
   local last = q.last
   if last and last.deadline == deadline and last.consumer == consumer and last.count == count and last.request == request then
@@ -222,6 +265,7 @@ function queues.grant(q, consumer, count, deadline, request)
       return grant
     end
   end
+  if step and q.size % queues.MANY == 0 then share(q, consumer, count, step) end
   if q.size >= GRANTS_MAX then merge(q) end
   for free = FRESH + 1, ID_MAX do
     local before = q.grants[free]

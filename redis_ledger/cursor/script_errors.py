@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from redis_ledger.cursor import slot_queues
 from redis_ledger.errors import (
     ConsumerBusy,
     LedgerError,
@@ -75,8 +74,6 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
         return WrongSubscriptionKind(
             f"Subscription {name!r} is {text(reply[1])}; cumulative acknowledgement needs an exclusive or failover one."
         )
-    if status == Status.DAMAGED:
-        return slot_queues.damaged(reply[1])
     assert status == Status.BAD_OFFSET, f"a cursor script answered {reply!r}"
     start, end = int(reply[1]), int(reply[2])
     return OffsetOutOfRange(

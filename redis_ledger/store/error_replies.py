@@ -20,6 +20,7 @@ class Action(Enum):
     LOAD = auto()  # the script is not known: load all, send again
     FULL = auto()  # maxmemory is reached
     UNABLE = auto()  # the server itself refuses writes
+    DAMAGED = auto()  # a script cannot read a value that scripts wrote
     FAULT = auto()  # for the caller
 
 
@@ -43,6 +44,7 @@ _COURSES = {
     "OOM": Action.FULL,
     "MISCONF": Action.UNABLE,
     "NOREPLICAS": Action.UNABLE,
+    "DAMAGED": Action.DAMAGED,
 }
 FUNCTION_MISSING = "ERR Function not found"
 _BECAUSE = "EXECABORT Transaction discarded because of: "
@@ -58,6 +60,8 @@ def classify(error: ReplyError) -> ErrorReply:
         if not port.isdigit():
             return ErrorReply(Action.FAULT, text)
         return ErrorReply(course, text, host.strip("[]"), int(port))
+    if course is Action.DAMAGED:
+        return ErrorReply(course, rest.partition(" script: ")[0])
     return ErrorReply(course, text)
 
 

@@ -34,4 +34,3 @@ class Status(IntEnum):
     FENCED = -24  # the generation is below the highest one seen here
     OTHER_CLUSTER = -25  # the stored cluster id is not the caller's: Redis lost its data
     OTHER_BUFFER = -26  # the transaction is in the other buffer here (marker, sidecar): its batches go there too
-    DAMAGED = -27  # the queue of a slot has another form than the scripts store; the reply names the slot

@@ -16,7 +16,7 @@ from typing import Any
 
 from hiredis import ReplyError
 
-from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.errors import StorageFull, StoredDamaged, StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Connection, RedisCall
@@ -146,6 +146,8 @@ class Topology:
             call.fail(ReplyError(verdict.text))
         elif course is Action.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
+        elif course is Action.DAMAGED:
+            call.fail(StoredDamaged.of(verdict.text))
         elif course is Action.UNABLE:
             call.fail(refused_by_redis(link.name, verdict.text))
         elif not call.future.done():

@@ -146,6 +146,16 @@ async def test_a_damaged_queue_is_named_and_positions_are_still_read(redis_url, 
             assert (answer.status_code, answer.json()["code"]) == (500, "stored_damaged"), answer.text
             assert slot in answer.json()["detail"]
             assert (await http.get("/v1/topics/t/lag/s")).json()["lag"] == 1
+            calls = {
+                "receive": {"consumer": "c"},
+                "ack": {"consumer": "c", "ids": ["0:0"]},
+                "nack": {"consumer": "c", "ids": ["0:0"]},
+            }
+            for name, body in calls.items():
+                answer = await http.post(f"{SUBSCRIPTION}:{name}", json=body)
+                assert (answer.status_code, answer.json()["code"]) == (500, "stored_damaged"), answer.text
+                assert slot in answer.json()["detail"]
+                assert "redis-ledger fsck" in answer.json()["detail"]
         transport = httpx.ASGITransport(app=create_app(broker))
         async with AsyncClient("http://broker", http=transport) as client:
             with pytest.raises(errors.StoredDamaged, match=slot):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from redis.exceptions import ResponseError
 
 from redis_ledger.cursor import slot_queues
 from redis_ledger.store.script_status import Status
@@ -48,6 +49,51 @@ def test_many_small_receives_share_grants_and_no_deadline_comes_earlier(one_key)
     assert len(text) < 400 * 10 + GRANTS_MAX * 40
     assert one_key.ack(range(400))[:3] == [Status.OK, 400, 400]
     assert one_key.checked().mark == 400
+
+
+def test_many_receives_of_a_consumer_end_together_and_the_recent_ones_are_known_apart(one_key):
+    one_key.fill(400)
+    wanted, grants = {}, 0
+    for number in range(400):
+        (offset,) = one_key.receive("c1", 1, request=f"r{number}.0").offsets
+        wanted[offset] = one_key.now + ACK_TIMEOUT
+        one_key.now += ACK_TIMEOUT // 4_000
+        grants = max(grants, len({deadline for _, _, deadline in one_key.leases().values()}))
+    assert grants <= 32
+    late = [one_key.leases()[offset][2] - deadline for offset, deadline in wanted.items()]
+    assert min(late) == 0
+    assert max(late) <= ACK_TIMEOUT // 16
+    for number in (392, 399):
+        assert [*one_key.receive("c1", 1, request=f"r{number}.1", again=1).offsets] == [number]
+    # A grant that receives share has the name of none, so a late attempt of one of them returns nothing of the others.
+    entries = slot_queues.all_entries(one_key.log.client.hgetall(one_key.keys.leases))
+    assert all(each.request in ("", f"r{each.offset}.0", f"r{each.offset}.1") for each in entries.values())
+    one_key.checked()
+    one_key.now = max(wanted.values()) + ACK_TIMEOUT // 16
+    assert sorted(one_key.receive("c1", 400).offsets) == list(range(400))
+
+
+@pytest.mark.parametrize("letter", ["s", "m"])
+def test_a_call_that_reads_what_is_damaged_says_so_and_changes_nothing(one_key, letter):
+    one_key.fill(20)
+    one_key.receive("c1", 10, request="r.0")
+    one_key.fill(5, "b")
+    (name,) = stored(one_key, letter.encode())
+    client, leases = one_key.log.client, one_key.keys.leases
+    client.hset(leases, name, client.hget(leases, name)[:2])
+    before = {key: client.dump(key) for key in sorted(client.keys("*"))}
+    calls = [
+        lambda: one_key.receive("c1", 10),
+        lambda: one_key.ack([0, 1]),
+        lambda: one_key.nack([0, 1]),
+        lambda: one_key.hold("1-5", [0, 1]),
+    ]
+    if letter == "s":
+        calls += [one_key.nack, lambda: one_key.receive("c1", 10, request="r.1", again=1)]
+    for call in calls:
+        with pytest.raises(ResponseError, match=r"^DAMAGED The "):
+            call()
+        assert {key: client.dump(key) for key in sorted(client.keys("*"))} == before
 
 
 def test_counts_of_many_returns_do_not_use_up_the_grants(one_key):

@@ -24,6 +24,7 @@ from redis_ledger.store.error_replies import Action, ErrorReply, classify, class
         ("ERR Function not found", Action.LOAD),
         ("OOM command not allowed when used memory > 'maxmemory'.", Action.FULL),
         ("EXECABORT Transaction discarded because of: OOM command not allowed", Action.FULL),
+        ("DAMAGED The queue of hash slot 1 script: redis_ledger, on @user_function:3.", Action.DAMAGED),
         ("MISCONF Redis is configured to save RDB snapshots", Action.UNABLE),
         ("NOREPLICAS Not enough good replicas to write.", Action.UNABLE),
         ("WRONGTYPE Operation against a key", Action.FAULT),
