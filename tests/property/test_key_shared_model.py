@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.cursor.ranges import Range
@@ -106,7 +106,9 @@ class Run:
         assert len(got.offsets) <= max(most, len(mine))
         for offset in sorted(got.offsets):
             assert offset in mine or self.at[offset] == WAITS, f"{offset} is {self.at[offset]}"
-            assert all(self.is_at(earlier, consumer) for earlier in self.before(offset)), f"{offset} came too early"
+            # What it had got and has acknowledged in a transaction since does not keep a repetition back.
+            earlier = [o for o in self.before(offset) if not (offset in mine and isinstance(self.at[o], Held))]
+            assert all(self.is_at(each, consumer) for each in earlier), f"{offset} came too early"
             self.at[offset] = Leased(consumer, self.sub.now + ACK_TIMEOUT)
             self.request_of[offset] = request
 
@@ -237,6 +239,14 @@ def test_any_history_keeps_keys_in_order_and_delivers_everything(redis_url, pref
 
     @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(steps, min_size=15, max_size=60))
+    @example(
+        [
+            ("append", ["a", "a"]),
+            ("lost_receive", "c1", 8, 6),
+            ("hold", "c1", {0}, "0-1"),
+            ("receive_again", "c1", 0, 1),
+        ]
+    )
     def check(history: list[Any]) -> None:
         run = Run(client, f"{prefix}-{next(numbers)}")
         for name, *args in history:
