@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from redis_ledger.app.http.request import JSON, HttpRequest, HttpResponse
-from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Claim, check_key
+from redis_ledger.broker.idempotency import Claim, check_key
 from redis_ledger.errors import BadRequest, Conflict, InvalidRequest, NotFound, StorageFull, Unavailable
 from redis_ledger.telemetry import logs
 
@@ -72,14 +72,7 @@ async def once(
     except BaseException as error:
         await _release(claim, error)
         raise
-    try:
-        if len(answer.body) > ANSWER_BYTES_MAX:
-            await claim.suspend()
-        else:
-            await claim.finish(answer.status, answer.body)
-    except Unavailable as error:
-        # The request succeeded, so return its response; a repeated request resumes or waits for the claim to expire.
-        logs.get().warning("response for an Idempotency-Key not stored", code=error.code, detail=error.detail)
+    claim.finish(answer.status, answer.body)
     return answer, "ok"
 
 

@@ -259,6 +259,7 @@ class Broker:
 
     async def close(self) -> None:
         """Finishes pending work.  Call it after the last request."""
+        await self.idempotency.close()
         await self.peer_watch.close()
         await self.redis_watch.close()
         await self.rollbacks.close()

@@ -8,7 +8,7 @@
                lease taken by another              → RequestInProgress
                known, no answer, lease is ours now → resumed: with the producer id and nonce of the first attempt, so
                                                      partitions and coordinators detect what they have done
-    finish   write the answer, release the lease
+    finish   write the answer, release the lease; the response does not wait for it
     release  delete the key: the request changed nothing
     suspend  release the lease only: the outcome is unknown; the same request may be repeated, and resumes
 
@@ -25,14 +25,16 @@ import hashlib
 import os
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from redis_ledger.errors import IdempotencyKeyReused, InvalidRequest, RequestInProgress, Unavailable
 from redis_ledger.store.keys import idempotency_key
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import logs
 
+_log = logs.get()
 KEY_LENGTH_MAX = 255
 ANSWER_BYTES_MAX = 1 << 20  # a larger answer is not stored; a repeat is executed again
 NO_PRODUCER = -1
@@ -60,12 +62,11 @@ class Claim:
     _lease: _Lease | None = field(default=None, repr=False)
     _when_kept: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
-    async def finish(self, status: int, body: bytes) -> None:
-        """Stores the answer for repeats."""
+    def finish(self, status: int, body: bytes) -> asyncio.Task[None]:
+        """Sends the answer to Redis, for repeats.  The response need not wait for it: a client that has it repeats
+        nothing, and a repeat of a request whose answer is not stored resumes it."""
         assert self._lease is not None, "a replayed claim has nothing to finish"
-        if await self._lease.finish(status, body):
-            for act in self._when_kept:
-                act()
+        return self._lease.finish(status, body, self._when_kept)
 
     def when_kept(self, act: Callable[[], None]) -> None:
         """Calls act once the answer is stored."""
@@ -103,6 +104,7 @@ class _Lease:
     until: float  # time.monotonic(): afterwards another attempt may hold the lease
     token: bytes
     lease_ms: int
+    tasks: set[asyncio.Task[None]]  # of the broker
     timer: asyncio.TimerHandle | None = None
     renewing: asyncio.Task[None] | None = None
 
@@ -135,18 +137,19 @@ class _Lease:
     def run_key(self) -> bytes:
         return self.key + b"|run"
 
-    async def finish(self, status: int, body: bytes) -> bool:
-        """Returns whether the answer is stored."""
+    def finish(self, status: int, body: bytes, when_kept: Sequence[Callable[[], None]]) -> asyncio.Task[None]:
         self.stop_renewing()
-        if len(body) > ANSWER_BYTES_MAX:
-            await self.end(forget=False)
-            return False
-        value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
-        kept = self.store.write_allow_oom("SET", self.key, value, b"PX", self.keep_ms)
+        sent = list[asyncio.Future[Any]]()
+        is_kept = len(body) <= ANSWER_BYTES_MAX
+        if is_kept:
+            value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
+            sent.append(self.store.write_allow_oom("SET", self.key, value, b"PX", self.keep_ms))
         if self._is_ours():
-            await self.store.command(b"DEL", self.run_key, key=self.key)
-        await kept
-        return True
+            sent.append(self.store.command(b"DEL", self.run_key, key=self.key))
+        task = asyncio.get_running_loop().create_task(_finished(sent, when_kept if is_kept else ()))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
 
     async def end(self, *, forget: bool) -> None:
         self.stop_renewing()
@@ -159,6 +162,17 @@ class _Lease:
         return time.monotonic() < self.until
 
 
+async def _finished(sent: Sequence[asyncio.Future[Any]], when_kept: Sequence[Callable[[], None]]) -> None:
+    try:
+        await asyncio.gather(*sent)
+    except Unavailable as error:
+        # The request succeeded.  A repeat resumes it, or waits for the lease to expire.
+        _log.warning("answer for an Idempotency-Key not stored", code=error.code, detail=error.detail)
+        return
+    for act in when_kept:
+        act()
+
+
 class Idempotency:
     """lease_ms   how long a killed broker's request blocks its key; running requests renew it
     keep_ms    how long answers are kept
@@ -168,6 +182,11 @@ class Idempotency:
         self._store = store
         self._lease_ms = lease_ms
         self._keep_ms = keep_ms
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Waits until the answers are stored."""
+        await asyncio.gather(*self._tasks)
 
     async def claim(
         self,
@@ -204,7 +223,7 @@ class Idempotency:
         record = ours if is_new else record
         version, recorded, nonce, producer, status = _RECORD.unpack_from(record)
         assert version == _VERSION, f"record of an Idempotency-Key has version {version}"
-        lease = _Lease(self._store, name, recorded, nonce, producer, keep_ms, until, token, lease_ms)
+        lease = _Lease(self._store, name, recorded, nonce, producer, keep_ms, until, token, lease_ms, self._tasks)
         if is_ours and not is_new and (recorded != fingerprint or status):
             await lease.end(forget=False)
         if recorded != fingerprint:

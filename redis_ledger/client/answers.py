@@ -8,6 +8,7 @@ status 4xx, 5xx        the exception that the problem (RFC 9457) names; else Une
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -37,6 +38,15 @@ def address(url: Any) -> str:
     raise InvalidRequest(f"{url!r} is not the address of a broker; addresses look like http://127.0.0.1:8080.")
 
 
+def parsed(url: str, params: Mapping[str, str | int] | None = None) -> tuple[httpx.URL, dict[str, str]]:
+    """The address of a request, and the header that a name and a password in it stand for.  Raises httpx.InvalidURL."""
+    found = httpx.URL(url, params=params) if params else httpx.URL(url)
+    if not found.userinfo:
+        return found, {}
+    named = base64.b64encode(f"{found.username}:{found.password}".encode()).decode()
+    return found, {"authorization": f"Basic {named}"}
+
+
 def headers(given: Mapping[str, str] | None, user_agent: str) -> httpx.Headers:
     """A user-agent among those that are given replaces ours.  Raises InvalidRequest."""
     try:
@@ -45,7 +55,8 @@ def headers(given: Mapping[str, str] | None, user_agent: str) -> httpx.Headers:
         found = {"": b""}
     if any(not name.isascii() or not name or any(c < 32 for c in value) for name, value in found.items()):
         raise InvalidRequest("headers is not a dict of names and values in printable ASCII.")
-    return httpx.Headers({b"user-agent": user_agent.encode(), **{name.encode(): v for name, v in found.items()}})
+    ours = {"accept": b"*/*", "accept-encoding": b"gzip, deflate", "user-agent": user_agent.encode()}
+    return httpx.Headers({name.encode(): value for name, value in {**ours, **found}.items()})
 
 
 def encode(body: Any) -> bytes:

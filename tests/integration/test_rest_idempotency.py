@@ -192,6 +192,38 @@ async def test_a_finished_claim_is_replayed_and_never_mistaken_for_another_reque
     assert (await keys.claim("k", ONE)).replay == (201, b'{"a":1}')
 
 
+async def test_an_answer_is_on_its_way_at_once_and_stored_before_the_broker_has_closed(keys):
+    claim, done = await keys.claim("k", ONE), list[bool]()
+    claim.when_kept(lambda: done.append(True))
+    claim.finish(201, b'{"a":1}')
+    assert done == []
+    await keys.close()
+    assert done == [True]
+    assert (await keys.claim("k", ONE)).replay == (201, b'{"a":1}')
+
+
+async def test_a_repeat_right_behind_the_response_gets_the_answer(keys):
+    for number in range(20):
+        claim = await keys.claim(f"k{number}", ONE)
+        claim.finish(201, b'{"a":1}')  # the next claim is behind it on the connection
+        assert (await keys.claim(f"k{number}", ONE)).replay == (201, b'{"a":1}')
+
+
+async def test_an_answer_that_cannot_be_stored_is_logged_and_its_request_is_resumed(keys, monkeypatch, capsys):
+    claim = await keys.claim("k", ONE, producer_id=7)
+
+    def refused(*_: object) -> asyncio.Future[object]:
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(StoreUnavailable("Redis is away."))
+        return future
+
+    monkeypatch.setattr(Store, "write_allow_oom", refused)
+    await claim.finish(201, b'{"a":1}')
+    monkeypatch.undo()
+    assert "answer for an Idempotency-Key not stored" in capsys.readouterr().err
+    assert (await keys.claim("k", ONE, producer_id=8)).producer_id == 7
+
+
 async def test_a_released_key_is_as_good_as_new(keys):
     first = await keys.claim("k", ONE, producer_id=7)
     await first.release()

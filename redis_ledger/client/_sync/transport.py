@@ -14,7 +14,7 @@ import itertools
 import random
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -38,6 +38,7 @@ Content: TypeAlias = "bytes | Callable[[], Iterator[bytes] | bytes] | None"
 BATCH = "application/vnd.redis-ledger.batch"
 USER_AGENT = f"redis-ledger-python/{VERSION}"
 CONNECT_S_MAX = 3.0
+ADDRESSES_MAX = 256
 REQUESTS_MAX = 10
 POLLS_MAX = 100
 KEY_SLACK_S = 60  # the broker keeps the key of a call for longer than the call may last
@@ -82,6 +83,7 @@ class Transport:
         self.older = OlderBrokers()
         self._requests, self._polls = Slots(requests_max), Slots(polls_max)
         own = answers.headers(headers, USER_AGENT)
+        self._addresses = lru_cache(ADDRESSES_MAX)(answers.parsed)  # to parse one takes as long as to send it
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
         if http is None:
             trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
@@ -89,7 +91,7 @@ class Transport:
                 trusted = httpx.create_ssl_context(trust_env=False)
             one = httpx.Limits(max_connections=1, max_keepalive_connections=1)
             http = Connections(partial(httpx.HTTPTransport, verify=trusted, limits=one, trust_env=False))
-        self._http = httpx.Client(transport=http, headers=own, trust_env=False)
+        self._http, self._headers = http, dict(own)
 
     def close(self) -> None:
         self._is_closed = True
@@ -248,17 +250,22 @@ class Transport:
         """One request.  Raises httpx.TransportError, which says how far it came, or a LedgerError."""
         self.check_open()
         try:
-            request = self._http.build_request(
+            address, shown = answers.parsed(url, params) if params else self._addresses(url)
+            request = httpx.Request(
                 method,
-                url,
+                address,
+                headers={**self._headers, **headers, **shown},
                 content=content() if callable(content) else content,
-                headers=headers,
-                params=params,
-                timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)),
+                extensions={"timeout": httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)).as_dict()},
             )
-            response = self._http.send(request, stream=is_streamed)
-            if is_streamed and not response.is_success:
-                response.read()
+            response = self._http.handle_request(request)
+            response.request = request
+            try:
+                if not is_streamed or not response.is_success:
+                    response.read()
+            except BaseException:
+                response.close()
+                raise
             return response
         except httpx.TransportError:
             raise

@@ -36,7 +36,7 @@ class FakeClaim(Claim):
     def keep(self, ms: int) -> None:
         self.kept.records[self.key]["keep_ms"] = ms
 
-    async def finish(self, status: int, body: bytes) -> None:
+    def finish(self, status: int, body: bytes) -> None:
         self.kept.records[self.key].update(answer=(status, body), running=False)
 
     async def release(self) -> None:

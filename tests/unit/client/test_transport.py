@@ -172,6 +172,27 @@ async def test_requests_name_the_client_and_its_version():
     assert agents == [f"redis-ledger-python/{version('redis-ledger')}", "mine/1"]
 
 
+@pytest.mark.parametrize(
+    ("url", "more", "shown"),
+    [
+        ("http://b", {}, None),
+        ("http://b", {"token": "t"}, "Bearer t"),
+        ("http://b", {"token": "t", "headers": {"Authorization": "Mine 1"}}, "Mine 1"),
+        ("http://us%40er:p%3Aw@b", {"token": "t"}, "Basic dXNAZXI6cDp3"),  # us@er:p:w
+    ],
+)
+async def test_one_authorization_is_shown_and_that_of_the_address_comes_first(url, more, shown):
+    seen = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get_list("authorization"))
+        return httpx.Response(200, json={"topics": []})
+
+    async with AsyncClient(url, http=httpx.MockTransport(answer), **more) as client:
+        await client.topics.list()
+    assert seen[0] == ([] if shown is None else [shown])
+
+
 class Busy(httpx.AsyncBaseTransport):
     """Answers when it is released, and counts."""
 

@@ -39,4 +39,4 @@ def test_a_module_without_a_source_is_noticed(elsewhere, capsys):
 def test_a_rule_that_nothing_uses_is_noticed(elsewhere, capsys):
     (elsewhere / "_async" / "connections.py").unlink()
     unasync.main(check=False)
-    assert "The rule for 'handle_async_request' is used nowhere" in capsys.readouterr().out
+    assert "The rule for 'AsyncByteStream' is used nowhere" in capsys.readouterr().out
