@@ -33,7 +33,7 @@ SENDS = ACKS = 5
 AT_ONCE = 50
 GOALS = {1: 410, AT_ONCE: 2_900}
 METRIC = "transactions_per_s"
-PREPARED_PER_S = {1: 2_000, AT_ONCE: 4_000}  # more than can be committed
+PREPARED_PER_S = {1: 2_000, AT_ONCE: 10_000}  # more than can be committed
 VALUE = b"x" * 1024
 SOURCE = "default"  # the consumer that `lease` leases for
 rounds = itertools.count()

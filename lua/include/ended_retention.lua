@@ -32,7 +32,7 @@ end
 local function outcomes_forget(old, answered)
   if #old == 0 then return end
   for i, row in ipairs(hmget_chunked(KEYS[5], old)) do
-    local nonce = string.match(row or "", " ([^ |]+)%S*$")
+    local nonce = string.match(row or "", "^.* ([^ |]+)")
     local is_last = nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i]
     local is_kept = is_last and is_step(nonce) and not answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)
     if is_last and not is_kept then redis.call("HDEL", KEYS[7], nonce) end

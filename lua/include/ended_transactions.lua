@@ -43,7 +43,7 @@ local function outcomes_save(finished)
     ended[#ended + 1], padded[#padded + 1] = serial, rep("0", 15 - #serial) .. serial
     rows[n + 1], rows[n + 2] = serial, t.state .. " " .. ARGV[1] .. " " .. t.fixed .. t.trace
     times[n + 1], times[n + 2] = ARGV[1], serial
-    local nonce = match(t.fixed, "(%S+)$")
+    local nonce = match(t.fixed, "^.* (%S+)$")
     if t.state == "C" and is_step(nonce) then committed[#committed + 1] = nonce end
   end
   call_chunked("HDEL", KEYS[2], ended)

@@ -18,6 +18,7 @@ end
 -- ends: "used,ended;..." with times in ms.  The transaction is decided.
 function trace.outcome(txn, ends)
   local steps = string.gsub(txn.positions, "%d+:%d+", "")
+  if txn.participants == "" then return "|" .. steps .. "||" end
   local names = string.gsub(txn.participants, "/[^/ ]*/([^ ]*) ?", "/%1;")
   ends = string.gsub(ends, "," .. ARGV[1], ",=")
   if #steps > trace.BYTES then steps = match(sub(steps, 1, trace.BYTES), "^.*,") .. match(steps, "[^,]*,$") end

@@ -15,7 +15,7 @@ if stored_call then
 end
 
 --- @include "include/txn_read"
-local records, bits, replies, transitions = {}, {}, {}, {}
+local records, bits, replies = {}, {}, {}
 local changed, finished, fresh, named = {}, {}, {}, {}
 local dying = {} -- positions of log records that are no longer needed
 local is_decided_here = false -- whether a transaction was decided and completed by this call

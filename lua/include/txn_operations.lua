@@ -4,7 +4,8 @@
 -- transaction.  Batched records share an entry; otherwise each has its own.
 local count, batched, position, last_entry = 0, ARGV[8] == "1", entry .. ":", tonumber(held[2])
 --- @include "include/trace"
-local function log(op, serial, txn, fields, step)
+-- bit: "0" for a record that is dead at once.
+local function record(op, serial, fields, bit)
   count = count + 1
   if batched then
     local size = #op + 1 + #serial + #fields + #suffix
@@ -12,19 +13,17 @@ local function log(op, serial, txn, fields, step)
   else
     records[count] = op .. char(#serial) .. serial .. fields .. suffix
   end
-  bits[count] = "1"
+  bits[count] = bit
+end
+
+local function log(op, serial, txn, fields, step)
+  record(op, serial, fields, "1")
   txn.positions = txn.positions .. (batched and position .. count or format("%d:1", last_entry + count)) .. (step and trace.position(txn, step) or "") .. ","
   changed[serial] = txn
 end
 
 local function move(serial, txn, state)
-  local step = txn.state .. state
-  local fields = transitions[step]
-  if not fields then
-    fields = log_states(txn.state, state)
-    transitions[step] = fields
-  end
-  log(UPDATE, serial, txn, fields, state)
+  log(UPDATE, serial, txn, log_states(txn.state, state), state)
   txn.state = state
 end
 
@@ -102,8 +101,7 @@ local function complete(serial, txn, ends)
   if not wide.forget(serial, txn) then return { OK, "more" } end
   local outcome = txn.state
   txn.trace = trace.outcome(txn, ends)
-  move(serial, txn, outcome == "C" and "D" or "B")
-  txn.state = outcome
+  record(UPDATE, serial, log_states(outcome, outcome == "C" and "D" or "B"), "0")
   changed[serial], finished[serial], txns[serial], outcomes[serial] = nil, txn, nil, outcome
   dying[#dying + 1] = txn.positions
   active = active - 1

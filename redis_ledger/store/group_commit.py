@@ -96,7 +96,7 @@ class GroupCommit(Generic[T]):
 
     __slots__ = ("_busy", "_busy_since_s", "_bytes_max", "_is_late", "_items_max", "_lazy", "_lazy_bytes", "_lazy_s",
                  "_loop", "_on_flush", "_puts_back", "_scheduled", "_send", "_settle", "_sizes", "_turnstile",
-                 "_waiting")  # fmt: skip
+                 "_unsettled", "_waiting")  # fmt: skip
 
     def __init__(
         self,
@@ -127,6 +127,7 @@ class GroupCommit(Generic[T]):
         self._scheduled = False
         self._lazy: asyncio.TimerHandle | None = None
         self._lazy_bytes = 0
+        self._unsettled: tuple[list[T], asyncio.Future[Any]] | None = None  # a call whose callers have not resumed
         self._loop = asyncio.get_running_loop()
 
     def __len__(self) -> int:
@@ -139,7 +140,7 @@ class GroupCommit(Generic[T]):
 
     @property
     def is_idle(self) -> bool:
-        return not self._waiting and not self._busy
+        return not self._waiting and not self._busy and self._unsettled is None
 
     @property
     def busy_s(self) -> float:
@@ -210,6 +211,12 @@ class GroupCommit(Generic[T]):
         future.add_done_callback(partial(self._over, items, turnstile, entered))
 
     def _over(self, items: list[T], turnstile: Turnstile, entered: int, future: asyncio.Future[Any]) -> None:
+        try:
+            self._resume()  # callers of the call before: this one failed at once
+        finally:
+            self._next(items, turnstile, entered, future)
+
+    def _next(self, items: list[T], turnstile: Turnstile, entered: int, future: asyncio.Future[Any]) -> None:
         # Send waiting items before the callers resume, so that Redis works meanwhile.  Not if settle may put items
         # back: nothing may overtake those.
         self._busy = False
@@ -219,10 +226,19 @@ class GroupCommit(Generic[T]):
             self._waiting.clear()
             self._sizes.clear()
         turnstile.leave(entered, is_away=is_away)
+        self._unsettled = items, future
         if self._waiting and (self._puts_back is None or not self._puts_back(items, future)):
             self._flush()
+            self._loop.call_soon(self._resume)  # behind the write to the connection
+        else:
+            self._resume()
+
+    def _resume(self) -> None:
+        unsettled, self._unsettled = self._unsettled, None
+        if unsettled is None:
+            return
         try:
-            self._settle(items, future)
+            self._settle(*unsettled)
         finally:
             if self._waiting:
                 self._schedule()

@@ -33,6 +33,27 @@ async def test_items_added_during_a_call_share_the_next_call():
     assert other.batches == ["a", "bcd"]
 
 
+async def test_the_next_call_is_written_before_the_callers_of_the_last_one_resume():
+    """A connection writes what it was given at the end of the tick, so Redis would wait for all of them."""
+    other, order = Other(), list[str]()
+    send, settle = other._send, other._settle
+
+    def sent(items: list[str]) -> asyncio.Future[None]:
+        asyncio.get_running_loop().call_soon(order.append, f"written {items}")
+        return send(items)
+
+    def settled(items: list[str], done: asyncio.Future[None]) -> None:
+        order.append(f"settled {items}")
+        settle(items, done)
+
+    other.group._send, other.group._settle = sent, settled
+    other.add("a")
+    await turn()
+    other.add("b")
+    await other.answer()
+    assert order == ["written ['a']", "written ['b']", "settled ['a']"]
+
+
 @pytest.mark.parametrize(
     ("limits", "size", "batches"),
     [
@@ -52,6 +73,18 @@ async def test_a_call_keeps_to_its_thresholds_and_to_the_order(limits, size, bat
     while not other.group.is_idle:
         await other.answer()
     assert other.batches == batches
+
+
+async def test_callers_resume_in_the_order_of_their_calls_if_one_fails_at_once():
+    other = Other(items_max=1)
+    other.add("ab")
+    await turn()
+    other.refuses = StoreUnavailable()
+    await other.answer()
+    assert [*zip(other.settled, [type(each) for each in other.errors], strict=True)] == [
+        (["a"], type(None)),
+        (["b"], StoreUnavailable),
+    ]
 
 
 async def test_failure_reaches_only_the_items_of_its_call():
