@@ -9,7 +9,7 @@ local function record(op, serial, fields, bit)
   count = count + 1
   if batched then
     local size = #op + 1 + #serial + #fields + #suffix
-    records[count] = "\10" .. varint(size) .. op .. char(#serial) .. serial .. fields .. suffix
+    records[count] = "\10" .. (size < 128 and char(size) or varint(size)) .. op .. char(#serial) .. serial .. fields .. suffix
   else
     records[count] = op .. char(#serial) .. serial .. fields .. suffix
   end
@@ -71,7 +71,8 @@ local function begin(timeout_ms, rest)
 end
 
 local function reply_decision(txn)
-  return { OK, txn.state, match(txn.fixed, " (@%S+)$") or "", txn.participants }
+  local identity = find(txn.fixed, "@", 1, true) and match(txn.fixed, " (@%S+)$")
+  return { OK, txn.state, identity or "", txn.participants }
 end
 
 local function decide(serial, txn, wanted)

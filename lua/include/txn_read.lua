@@ -59,10 +59,8 @@ if #serials > 0 then
   for i = 1, #serials do
     local row = rows[i]
     if row then
-      local t, positions = {}, find(row, "|", 1, true) + 1
-      local participants = find(row, "|", positions, true) + 1
-      t.state, t.deadline, t.fixed = match(row, "^(%u) (%d+) ([^|]*)")
-      t.positions, t.participants = sub(row, positions, participants - 2), sub(row, participants)
+      local t = {}
+      t.state, t.deadline, t.fixed, t.positions, t.participants = match(row, "^(%u) (%d+) ([^|]*)|([^|]*)|(.*)$")
       txns[serials[i]] = t
     else
       ended = ended or hmget_chunked(KEYS[5], serials)

@@ -115,6 +115,30 @@ def test_a_subscription_is_moved_to_its_beginning_and_to_a_time(shop, look):
     assert sum(each.backlog for each in stats.cursors) == 0
 
 
+def test_a_subscription_returns_to_a_snapshot(shop, look):
+    def backlog() -> int:
+        return sum(each.backlog for each in shop.do(shop.broker.subscriptions.stats("orders", "billing")).cursors)
+
+    page = look(shop).go("/subscription?topic=orders&name=billing")
+    before = backlog()
+    page.get_by_role("link", name="Take a snapshot").click()
+    page.get_by_role("heading", name="Snapshot of billing").wait_for()
+    text = page.get_by_label("What is acknowledged").input_value()
+    page.get_by_role("link", name="billing", exact=True).click()
+    card = page.locator("details", has_text="Reset position")
+    card.locator("summary").click()
+    card.locator("select[name=to]").select_option("latest")
+    card.get_by_role("button", name="Reset").click()
+    page.get_by_text("Reset billing on orders to latest").wait_for()
+    assert backlog() == 0 < before
+    card.locator("summary").click()
+    card.locator("select[name=to]").select_option("snapshot")
+    card.get_by_label("Snapshot").fill(text)
+    card.get_by_role("button", name="Reset").click()
+    page.get_by_text("Reset billing on orders to the snapshot of billing from").wait_for()
+    assert backlog() == before
+
+
 def test_a_topic_is_made_and_goes_only_when_its_name_is_typed(shop, look):
     page = look(shop).go("/topics")
     page.get_by_text("Create a topic").click()

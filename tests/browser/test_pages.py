@@ -27,6 +27,7 @@ NAMES = {
     "scheduled": "Scheduled records",
     "scheduled mail": "Scheduled records of mail",
     "brokers": "Brokers and Redis",
+    "snapshot": "Snapshot of billing",
     "access": "Access control",
     "nothing": "There is nothing at this path",
 }
@@ -43,6 +44,7 @@ def address(site, name: str) -> str:
         "packing": "/subscription?topic=orders&name=packing",
         "buffer": "/buffer?topic=orders",
         "pending": "/pending?topic=orders&name=billing&record=0:0&partition=0",
+        "snapshot": "/snapshot?topic=orders&name=billing",
         "scheduled mail": "/scheduled?topic=mail",
     }.get(name, f"/{name}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Literal
 
 import msgspec
 
@@ -13,7 +12,6 @@ from redis_ledger.app.console.health import ConsumerLag
 from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
 from redis_ledger.app.console.paging import Paged, PageNumber, paged
 from redis_ledger.app.console.stuck_consumers import Diagnosis, diagnose
-from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
 from redis_ledger.broker.groups.lag import Reader
@@ -268,25 +266,6 @@ async def _consumers(context: PageContext, stats: SubscriptionStats) -> list[Con
     ]  # fmt: skip
 
 
-class Seek(msgspec.Struct):
-    """time: ISO 8601, by default UTC; used if to is "time"."""
-
-    topic: str
-    name: str
-    to: Literal["earliest", "latest", "time"]
-    time: str = ""
-
-
-@action("subscription/seek", "subscription.seek", *_ONE, requires=_READS)
-async def seek(context: PageContext, form: Seek) -> ActionResult:
-    if form.to == "time":
-        stats = await context.broker.cursors.seek(form.topic, form.name, timestamp_ms=moment(form.time))
-    else:
-        stats = await context.broker.cursors.seek(form.topic, form.name, to=form.to)
-    where = shown(moment(form.time)) if form.to == "time" else form.to
-    return ActionResult(f"Reset {form.name} on {form.topic} to {where}.", _back(stats), facts={"to": where})
-
-
 class DeadLetters(msgspec.Struct):
     """max_deliveries 0 removes the rule."""
 
@@ -367,9 +346,3 @@ class DeleteGroup(msgspec.Struct):
 async def delete_group(context: PageContext, form: DeleteGroup) -> ActionResult:
     await context.broker.groups.delete(form.name)
     return ActionResult(f"Deleted group {form.name} and its offsets.", href("groups"))
-
-
-def _back(stats: SubscriptionStats) -> str:
-    if stats.kind == "kafka":
-        return href("group", name=stats.name)
-    return href("subscription", topic=stats.topic, name=stats.name)

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from msgspec import UNSET
 
 from redis_ledger.app.http.authorization import DESCRIBE_GROUP, DESCRIBE_TOPIC
+from redis_ledger.app.http.cursor_snapshots import document
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest
 from redis_ledger.app.http.routers.partition_transactions import low_watermarks
@@ -76,13 +77,7 @@ async def snapshot(request: HttpRequest, topic: str, name: str) -> subscriptions
     Leased messages, and those acknowledged in open transactions, are not acknowledged in it. Nothing is stored, and
     retention may remove messages that a snapshot has as unacknowledged.
     """
-    found = await request.broker.cursor_snapshots.take(topic, known(name))
-    assert found.kind != "kafka", "a Kafka group is refused"
-    return subscriptions.SubscriptionSnapshot(
-        version=1, topic=found.topic, topic_id=found.topic_id, subscription=found.subscription, kind=found.kind,
-        taken_ms=found.taken_ms,
-        partitions=[subscriptions.PartitionSnapshot(**each._asdict()) for each in found.partitions],
-    )  # fmt: skip
+    return document(await request.broker.cursor_snapshots.take(topic, known(name)))
 
 
 @routes.get(

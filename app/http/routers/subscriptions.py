@@ -20,6 +20,7 @@ from redis_ledger.app.http.authorization import (  # fmt: skip
     create_check,
     own_transaction,
 )
+from redis_ledger.app.http.cursor_snapshots import snapshot_of
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
 from redis_ledger.app.http.received import received
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
@@ -28,7 +29,6 @@ from redis_ledger.app.http.schemas import subscriptions as bodies
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker import record_traces
-from redis_ledger.broker.subscriptions.cursor_snapshots import CursorSnapshot, PartitionSnapshot
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.errors import (
@@ -311,11 +311,6 @@ def known(name: str) -> str:
         return check_subscription_name(name)
     except InvalidRequest:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
-
-
-def snapshot_of(body: bodies.SubscriptionSnapshot) -> CursorSnapshot:
-    partitions = [PartitionSnapshot(each.partition, each.mark_delete, each.acknowledged) for each in body.partitions]
-    return CursorSnapshot(body.topic, body.topic_id, body.subscription, body.kind, body.taken_ms, partitions)
 
 
 def limit(request: HttpRequest, count: int, where: str) -> None:

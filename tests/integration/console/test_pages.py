@@ -26,7 +26,7 @@ def pages(txn: TxnId) -> list[str]:
     taken = {
         "topic": "?name=orders&show=all", "transaction": f"?id={txn}", "scheduled": "?topic=orders",
         "subscription": "?topic=orders&name=billing/eu", "group": "?name=unknown", "why": "?name=orders",
-        "coordinator": f"?number={txn.coordinator}",
+        "coordinator": f"?number={txn.coordinator}", "snapshot": "?topic=orders&name=billing/eu",
         "buffer": "?topic=orders", "pending": "?topic=orders&name=billing/eu&record=0:0&partition=0",
     }  # fmt: skip
     return [path + taken.get(path, "") for path in PAGES]

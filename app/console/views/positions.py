@@ -1,0 +1,81 @@
+"""Positions of groups and subscriptions: reset to an end of the log, a time or a snapshot, and the snapshot itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
+from redis_ledger.app.console.time_inputs import moment, shown
+from redis_ledger.app.http.cursor_snapshots import document, snapshot_of
+from redis_ledger.app.http.schemas.subscriptions import SubscriptionSnapshot
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.requirement import named
+from redis_ledger.broker.types import SubscriptionStats
+from redis_ledger.errors import InvalidRequest
+
+_ONE = ("topic", "name")
+_READS = (named(Op.READ, Resource.TOPIC, "topic"), named(Op.READ, Resource.GROUP, "name"))
+_NEEDS = (named(Op.DESCRIBE, Resource.TOPIC, "topic"), named(Op.DESCRIBE, Resource.GROUP, "name"))
+
+
+class Seek(msgspec.Struct):
+    """time: ISO 8601, by default UTC, if to is "time".  snapshot: the document, if to is "snapshot"."""
+
+    topic: str
+    name: str
+    to: Literal["earliest", "latest", "time", "snapshot"]
+    time: str = ""
+    snapshot: str = ""
+
+
+@action("subscription/seek", "subscription.seek", *_ONE, requires=_READS)
+async def seek(context: PageContext, form: Seek) -> ActionResult:
+    where: str = form.to
+    cursors = context.broker.cursors
+    if form.to == "time":
+        where = shown(moment(form.time))
+        stats = await cursors.seek(form.topic, form.name, timestamp_ms=moment(form.time))
+    elif form.to == "snapshot":
+        given = snapshot_of(_parsed(form.snapshot))
+        where = f"the snapshot of {given.subscription} from {shown(given.taken_ms)}"
+        stats = await context.broker.cursor_snapshots.seek(form.topic, form.name, given)
+    else:
+        stats = await cursors.seek(form.topic, form.name, to=form.to)
+    return ActionResult(f"Reset {form.name} on {form.topic} to {where}.", _back(stats), facts={"to": where})
+
+
+class SnapshotQuery(msgspec.Struct):
+    topic: str
+    name: str
+
+
+class SnapshotPage(msgspec.Struct):
+    topic: str
+    name: str
+    kind: str
+    taken_ms: int
+    text: str
+
+
+@page("snapshot", "Snapshot", nav="groups", requires=_NEEDS)
+async def snapshot(context: PageContext, query: SnapshotQuery) -> SnapshotPage:
+    found = await context.broker.cursor_snapshots.take(query.topic, query.name)
+    text = msgspec.json.encode(document(found)).decode()
+    return SnapshotPage(found.topic, found.subscription, found.kind, found.taken_ms, text)
+
+
+def _parsed(text: str) -> SubscriptionSnapshot:
+    if not text.strip():
+        raise InvalidRequest("Paste the snapshot to return to.")
+    try:
+        return msgspec.json.decode(text, type=SubscriptionSnapshot)
+    except msgspec.MsgspecError as error:
+        raise InvalidRequest(f"This is not a snapshot of a subscription: {error}.") from None
+
+
+def _back(stats: SubscriptionStats) -> str:
+    if stats.kind == "kafka":
+        return href("group", name=stats.name)
+    return href("subscription", topic=stats.topic, name=stats.name)
