@@ -137,6 +137,17 @@ def a_key_behind_a_lost_answer(story: Story) -> None:
     story.logged("a-1", "a-2")
 
 
+def a_key_in_two_partitions(story: Story) -> None:
+    """Clients may choose the partition of a key differently, so each partition has an order of its own."""
+    story.sent("a-1", keys=["k"])
+    story.sent("b-1", partition=1, writer="v", keys=["k"])
+    story.received((0, "a-1"), **BY_KEY)
+    answer = {"records": [[1, 0, "b-1"]]}
+    story.did("receive", topic="t", subscription="s", consumer="d", answer=answer, **BY_KEY)
+    story.logged("a-1")
+    story.logged("b-1", partition=1)
+
+
 def _drained(story: Story) -> None:
     story.note("mark", name="drained", machine_s=2.0, left={})
 

@@ -173,6 +173,8 @@ ROLES = {
     "sdk.keys": 1,
     "subscriptions.failover": 3,
     "subscriptions.key_shared": 3,
+    "rest.keys": 1,
+    "aio.keys": 1,
 }
 DENSE_ROLES = ROLES | {"sdk.dense": 2, "librdkafka.dense": 2}
 

@@ -81,7 +81,11 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
             ordering_stories.a_key_backwards_in_one_answer,
             ordering_stories.a_key_behind_an_aborted_acknowledgement,
         ],
-        [ordering_stories.a_key_in_order, ordering_stories.a_key_behind_a_lost_answer],
+        [
+            ordering_stories.a_key_in_order,
+            ordering_stories.a_key_behind_a_lost_answer,
+            ordering_stories.a_key_in_two_partitions,
+        ],
     ),
     "dropped_without_ack": (
         [ordering_stories.passed_without_an_acknowledgement],

@@ -7,14 +7,15 @@ application that was restarted would.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from tests.sim.clients.context import INPUT, PARTITIONS, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.context import INPUT, KEYS, NAMES, PARTITIONS, PIPELINES, PLAIN, TXN, Context, Values
 
 CALL_S_MAX = 15.0
 CLOSE_S_MAX = 3.0
@@ -101,14 +102,29 @@ async def start_producer(context: Context, writer: str, **conf: Any) -> AIOKafka
     return producer
 
 
-async def send_all(producer: AIOKafkaProducer, topic: str, some: list[Any]) -> list[list[Any]]:
-    """Returns partition, offset and value of each."""
-    sent = [await producer.send(topic, value.encode(), partition=partition) for partition, value in some]
+async def send_all(
+    producer: AIOKafkaProducer, topic: str, some: list[Any], keys: Sequence[str | None] = ()
+) -> list[list[Any]]:  # fmt: skip
+    """Returns partition, offset and value of each.  keys: of the records, or none."""
+    sent = [
+        await producer.send(topic, value.encode(), key=key.encode() if key else None, partition=partition)
+        for (partition, value), key in zip_longest(some, keys)
+    ]
     placed = await asyncio.gather(*sent)
     return [[p.partition, p.offset, value] for p, (_, value) in zip(placed, some, strict=True) if p.offset >= 0]
 
 
 async def produce(context: Context) -> None:
+    await _produce(context, context.topic(INPUT))
+
+
+async def keys(context: Context) -> None:
+    """Produces records with few keys and some without."""
+    await _produce(context, context.topic(KEYS), NAMES)
+
+
+async def _produce(context: Context, topic: str, names: Sequence[str | None] = ()) -> None:
+    """names: the keys of records, if they have any."""
     producers = Producers(context, enable_idempotence=True)
     try:
         async for _ in context.rounds():
@@ -116,15 +132,17 @@ async def produce(context: Context) -> None:
             if producer is None:
                 continue
             some = producers.values.some(8)
+            chosen = [context.chance.choice(names) for _ in some] if names else []
             facts = {
-                "topic": context.topic(INPUT),
+                "topic": topic,
                 "records": some,
+                "keys": chosen,
                 "writer": producers.values.writer,
                 "mode": "idempotent",
             }
             op = context.recorder.invoke("send", **facts)
             try:
-                positions = await within(send_all(producer, context.topic(INPUT), some))
+                positions = await within(send_all(producer, topic, some, chosen))
             except FAILURES as error:
                 context.recorder.info("send", op, error)
                 await producers.replace()

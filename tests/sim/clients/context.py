@@ -14,6 +14,7 @@ PARTITIONS = 3
 PLAIN, TXN, INPUT, LATER, DENSE, KEYS = "plain", "txn", "in", "later", "dense", "keys"
 PIPELINES = {"execute": "out.execute", "step": "out.step", "chain": "out.chain", "rdk": "out.rdk"}  # → topic of outputs
 TOPICS = (PLAIN, TXN, INPUT, LATER, DENSE, *PIPELINES.values(), KEYS)
+NAMES = (*(f"k{number}" for number in range(8)), None)  # keys of records in KEYS, or none
 PAUSE_S = 0.15
 
 

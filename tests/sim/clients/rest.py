@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import httpx
 
-from tests.sim.clients.context import INPUT, PARTITIONS, PLAIN, TXN, Context, Values
+from tests.sim.clients.context import INPUT, KEYS, NAMES, PARTITIONS, PLAIN, TXN, Context, Values
 
 TIMEOUT_S = 4.0
 ATTEMPTS_MAX = 12
@@ -74,8 +75,10 @@ async def repeat(context: Context, http: httpx.AsyncClient, path: str, body: Any
     raise Unknown(str(last)) if is_unknown else last
 
 
-def _body(some: list[Any]) -> list[dict[str, Any]]:
-    return [{"text": value, "partition": partition} for partition, value in some]
+def _body(some: list[Any], keys: Sequence[str | None] = ()) -> list[dict[str, Any]]:
+    """keys: of the records, or none."""
+    body = [{"text": value, "partition": partition} for partition, value in some]
+    return [each if key is None else each | {"key": key} for each, key in zip_longest(body, keys)]
 
 
 def _positions(answer: Any, some: list[Any]) -> list[list[Any]]:
@@ -108,7 +111,16 @@ async def plain(context: Context) -> None:
 
 
 async def keyed(context: Context) -> None:
-    """Repeats each request with its Idempotency-Key.
+    await _repeat_with_key(context, context.topic(PLAIN))
+
+
+async def keys(context: Context) -> None:
+    """Sends records with few keys and some without."""
+    await _repeat_with_key(context, context.topic(KEYS), NAMES)
+
+
+async def _repeat_with_key(context: Context, topic: str, names: Sequence[str | None] = ()) -> None:
+    """Repeats each request with its Idempotency-Key.  names: the keys of records, if they have any.
 
     Records carry no sequence, so a request that was given up may take effect after later ones: each request is its own
     writer."""
@@ -116,17 +128,19 @@ async def keyed(context: Context) -> None:
     async with connect() as http:
         async for number in context.rounds(0.3):
             some = values.some(4)
+            chosen = [context.chance.choice(names) for _ in some] if names else []
             facts = {
-                "topic": context.topic(PLAIN),
+                "topic": topic,
                 "records": some,
+                "keys": chosen,
                 "writer": f"{values.writer}#{number}",
                 "mode": "idempotent",
             }
             op = context.recorder.invoke("send", **facts)
             headers = {"Idempotency-Key": secrets.token_hex(8)}
             try:
-                body = {"records": _body(some)}
-                answer = await repeat(context, http, f"/topics/{context.topic(PLAIN)}/records", body, headers=headers)
+                body = {"records": _body(some, chosen)}
+                answer = await repeat(context, http, f"/topics/{topic}/records", body, headers=headers)
             except (Refused, Unknown) as error:
                 context.recorder.info("send", op, error)
             else:

@@ -16,11 +16,10 @@ from redis_ledger.client.models import Executed
 from redis_ledger.errors import AlreadyDelivered
 from tests.sim.clients import deferred
 from tests.sim.clients.connection import connect
-from tests.sim.clients.context import DENSE, INPUT, KEYS, LATER, PIPELINES, PLAIN, TXN, Context, Values
+from tests.sim.clients.context import DENSE, INPUT, KEYS, LATER, NAMES, PIPELINES, PLAIN, TXN, Context, Values
 from tests.sim.clients.deferred import TXN_TIMEOUT_MS
 from tests.sim.clients.subscriptions import ACK_TIMEOUT_MS, ids, place, receive
 
-NAMES = (*(f"k{number}" for number in range(8)), None)  # of records with keys
 LANES = 6  # transactions that one dense client has under way
 
 
