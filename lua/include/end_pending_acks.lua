@@ -49,14 +49,16 @@ local function settle(c, txn, commit, now, room)
 end
 
 -- Aborts what ended transactions have left pending; is_over(coordinator, serial) is true for those.  Reads a bounded number
--- of transactions, so call it whenever a watermark has risen.  Returns the number of offsets for redelivery.
+-- of transactions, so call it whenever a watermark has risen.  Those of which a queue is damaged stay pending: the caller has
+-- written already.  Returns the number of offsets for redelivery.
 local LEFTOVERS_MAX = 64
 local function settle_leftovers(c, is_over, now, room)
   if c.held == 0 then return 0 end
   local returned = 0
   for _, txn in ipairs(redis.call("HRANDFIELD", c.pending, LEFTOVERS_MAX)) do
     local coordinator, serial = string.match(txn, "^(%d+)%-(%d+)$")
-    if coordinator and room > 0 and is_over(coordinator, serial) then
+    local is_due = coordinator and room > 0 and is_over(coordinator, serial)
+    if is_due and pcall(cursors.before_release, c, txn, room) then
       local count, ranges = settle(c, txn, false, now, room)
       returned, room = returned + count, room - ranges
     end

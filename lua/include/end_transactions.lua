@@ -100,6 +100,22 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return true, used
   end
 
+  -- Reads the queues that the operations change.  An error there must come before the first write: behind it, a marker would
+  -- be above the end of the log, and acknowledgements neither pending nor settled.
+  local function read_queues()
+    local place, left, known = 6, room, {}
+    for _ = 1, count do
+      local txn, indexes = ARGV[place + 1] .. "-" .. ARGV[place + 2], tonumber(ARGV[place + 6])
+      for j = 1, indexes do
+        local index = ARGV[place + 6 + j]
+        local c, name = cursor_at(13 + 6 * tonumber(index)), index .. " " .. txn
+        if c and left > 0 and not known[name] then left = left - cursors.before_release(c, txn, left) end
+        known[name] = true
+      end
+      place = place + 7 + indexes
+    end
+  end
+
   local function finish(place, txn)
     local pid, coordinator, serial, commit = ARGV[place], ARGV[place + 1], ARGV[place + 2], ARGV[place + 3] == "1"
     local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
@@ -126,6 +142,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return marker, used
   end
 
+  read_queues()
   local reply, at = { OK }, 6
   for i = 1, count do
     local txn = ARGV[at + 1] .. "-" .. ARGV[at + 2]

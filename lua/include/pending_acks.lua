@@ -122,6 +122,23 @@ function cursors.hold(c, txn, held, touched)
   holding_save(c, txn, held)
 end
 
+-- Reads, before anything is written, the queues that the release of up to `room` ranges of a transaction changes; returns
+-- the number of these ranges.  Raises an error if a queue is damaged.
+function cursors.before_release(c, txn, room)
+  local held, found = cursors.has_keys(c.kind) and cursors.holding(c, txn), {}
+  if not held then return 0 end
+  local function look(text)
+    local some = cursors.ranges(c, text)
+    while #some > 0 and #found < room do found[#found + 1] = table.remove(some) end
+  end
+  for n = #held.regions, 1, -1 do
+    if #found < room then look(redis.call("HGET", c.pending, txn .. "/" .. held.regions[n]) or "") end
+  end
+  look(held.body)
+  cursors.read_queues(c, found)
+  return #found
+end
+
 -- Removes up to `room` ranges from what a transaction holds, regions first; returns whether any are left.
 function cursors.release(c, txn, held, room)
   local taken = {}

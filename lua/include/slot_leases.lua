@@ -33,6 +33,18 @@ function cursors.entry(c, offset)
   if i then return q, i, p end
 end
 
+-- Reads the queues of the offsets of {{first, last}, ...}: what a call reads before its first write cannot fail behind it.
+function cursors.read_queues(c, ranges)
+  for _, range in ipairs(ranges) do
+    for offset = range[1], range[2] do
+      local n = math.floor(offset / PER_PLACE)
+      local p = c.places[n] or place(c, n)
+      local slot = p.count > 0 and string.byte(p.slots, offset - n * PER_PLACE + 1)
+      if slot and not (c.queues[slot] and c.queues[slot].grants) then cursors.queue(c, slot) end
+    end
+  end
+end
+
 -- Notes the slots of offsets from `first` on, which are above all others and in queues.  slots: a byte each.
 function cursors.place(c, first, slots)
   local at = 1
