@@ -12,6 +12,7 @@ from redis_ledger.app.http.cursor_snapshots import document, snapshot_of
 from redis_ledger.app.http.schemas.subscriptions import SubscriptionSnapshot
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
+from redis_ledger.broker.subscriptions.cursor_snapshots import CursorSnapshot
 from redis_ledger.broker.types import SubscriptionStats
 from redis_ledger.errors import InvalidRequest
 
@@ -38,8 +39,8 @@ async def seek(context: PageContext, form: Seek) -> ActionResult:
         where = shown(moment(form.time))
         stats = await cursors.seek(form.topic, form.name, timestamp_ms=moment(form.time))
     elif form.to == "snapshot":
-        given = snapshot_of(_parsed(form.snapshot))
-        where = f"the snapshot of {given.subscription} from {shown(given.taken_ms)}"
+        given, taken = _parsed(form.snapshot)
+        where = f"the snapshot of {given.subscription} from {taken}"
         stats = await context.broker.cursor_snapshots.seek(form.topic, form.name, given)
     else:
         stats = await cursors.seek(form.topic, form.name, to=form.to)
@@ -66,12 +67,14 @@ async def snapshot(context: PageContext, query: SnapshotQuery) -> SnapshotPage:
     return SnapshotPage(found.topic, found.subscription, found.kind, found.taken_ms, text)
 
 
-def _parsed(text: str) -> SubscriptionSnapshot:
+def _parsed(text: str) -> tuple[CursorSnapshot, str]:
+    """The snapshot, and when it was taken."""
     if not text.strip():
         raise InvalidRequest("Paste the snapshot to return to.")
     try:
-        return msgspec.json.decode(text, type=SubscriptionSnapshot)
-    except msgspec.MsgspecError as error:
+        given = snapshot_of(msgspec.json.decode(text, type=SubscriptionSnapshot))
+        return given, shown(given.taken_ms)
+    except (msgspec.MsgspecError, ValueError, OverflowError) as error:  # these two: of a year above 9999
         raise InvalidRequest(f"This is not a snapshot of a subscription: {error}.") from None
 
 
