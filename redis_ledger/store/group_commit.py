@@ -227,11 +227,14 @@ class GroupCommit(Generic[T]):
             self._sizes.clear()
         turnstile.leave(entered, is_away=is_away)
         self._unsettled = items, future
-        if self._waiting and (self._puts_back is None or not self._puts_back(items, future)):
-            self._flush()
-            self._loop.call_soon(self._resume)  # behind the write to the connection
-        else:
+        if self._puts_back is not None and self._puts_back(items, future):
             self._resume()
+            return
+        if self._waiting:
+            self._flush()
+        # Behind the write to the connection.  Also if nothing waits, so that all groups settle in the order of their
+        # replies: the tail cache restarts at a marker that comes before the records below it.
+        self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
         unsettled, self._unsettled = self._unsettled, None

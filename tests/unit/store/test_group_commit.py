@@ -87,6 +87,22 @@ async def test_callers_resume_in_the_order_of_their_calls_if_one_fails_at_once()
     ]
 
 
+async def test_groups_settle_in_the_order_of_their_replies_whether_items_wait_or_not():
+    """The tail cache gets records and markers of a partition from several groups, and restarts at a gap."""
+    first, second, order = Other(), Other(), list[list[str]]()
+    for name, other in (("a", first), ("c", second)):
+        other.group._settle = lambda items, _: order.append(items)
+        other.add(name)
+    await turn()
+    first.add("b")
+    for other in (first, second):  # one read from the connection
+        flying, other.flying = other.flying, None
+        assert flying is not None
+        flying.set_result(None)
+    await turn()
+    assert order == [["a"], ["c"]]
+
+
 async def test_failure_reaches_only_the_items_of_its_call():
     """BW-12"""
     other = Other(items_max=2)
