@@ -29,6 +29,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hiredis import ReplyError
+
 from redis_ledger.errors import IdempotencyKeyReused, InvalidRequest, RequestInProgress, Unavailable
 from redis_ledger.store.keys import idempotency_key
 from redis_ledger.store.store import Store
@@ -165,9 +167,10 @@ class _Lease:
 async def _finished(sent: Sequence[asyncio.Future[Any]], when_kept: Sequence[Callable[[], None]]) -> None:
     try:
         await asyncio.gather(*sent)
-    except Unavailable as error:
+    except (Unavailable, ReplyError) as error:
         # The request succeeded.  A repeat resumes it, or waits for the lease to expire.
-        _log.warning("answer for an Idempotency-Key not stored", code=error.code, detail=error.detail)
+        code = error.code if isinstance(error, Unavailable) else "internal_error"
+        _log.warning("answer for an Idempotency-Key not stored", code=code, detail=str(error))
         return
     for act in when_kept:
         act()

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from hiredis import ReplyError
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Idempotency
@@ -209,17 +210,21 @@ async def test_a_repeat_right_behind_the_response_gets_the_answer(keys):
         assert (await keys.claim(f"k{number}", ONE)).replay == (201, b'{"a":1}')
 
 
-async def test_an_answer_that_cannot_be_stored_is_logged_and_its_request_is_resumed(keys, monkeypatch, capsys):
-    claim = await keys.claim("k", ONE, producer_id=7)
+@pytest.mark.parametrize("error", [StoreUnavailable("Redis is away."), ReplyError("NOPERM not allowed")])
+async def test_an_answer_that_cannot_be_stored_is_logged_and_its_request_is_resumed(keys, monkeypatch, capsys, error):
+    claim, done = await keys.claim("k", ONE, producer_id=7), list[bool]()
+    claim.when_kept(lambda: done.append(True))
 
     def refused(*_: object) -> asyncio.Future[object]:
         future = asyncio.get_running_loop().create_future()
-        future.set_exception(StoreUnavailable("Redis is away."))
+        future.set_exception(error)
         return future
 
     monkeypatch.setattr(Store, "write_allow_oom", refused)
-    await claim.finish(201, b'{"a":1}')
+    claim.finish(201, b'{"a":1}')
+    await keys.close()
     monkeypatch.undo()
+    assert done == []
     assert "answer for an Idempotency-Key not stored" in capsys.readouterr().err
     assert (await keys.claim("k", ONE, producer_id=8)).producer_id == 7
 
