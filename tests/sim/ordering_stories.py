@@ -61,6 +61,25 @@ def returned_with_a_delay_before_a_takeover(story: Story) -> None:
     story.logged("a-1", "a-2")
 
 
+def skipped_by_a_prefetching_consumer(story: Story) -> None:
+    story.sent("a-1", "a-2")
+    story.received((0, "a-1"), **ACTIVE)
+    story.received((1, "a-2"), consumer="d", prefetched=True, start=20, **ACTIVE)
+    story.received((0, "a-1"), consumer="d", prefetched=True, start=30, **ACTIVE)
+    story.logged("a-1", "a-2")
+
+
+def handed_out_after_a_takeover(story: Story) -> None:
+    """It was fetched before the session ended, and before a delay was over."""
+    story.sent("a-1", "a-2", "a-3")
+    story.received((0, "a-1"), consumer="d", prefetched=True, **ACTIVE)
+    _nacked(story, 0, delay_ms=1)
+    story.received((1, "a-2"), prefetched=True, start=18, **ACTIVE)
+    story.received((1, "a-2"), (2, "a-3"), consumer="d", prefetched=True, start=19, **ACTIVE)
+    story.received(consumer="e", start=60, **ACTIVE)
+    story.logged("a-1", "a-2", "a-3")
+
+
 def nothing_taken_over(story: Story) -> None:
     story.sent("a-1")
     story.received((0, "a-1"), **ACTIVE)

@@ -69,8 +69,12 @@ CASES: dict[str, tuple[list[Write], list[Write]]] = {
         [ordering_stories.taken_over_after_a_session, ordering_stories.taken_over_after_a_close],
     ),
     "takeover_skipped": (
-        [ordering_stories.skipped_by_a_takeover],
-        [ordering_stories.acknowledged_before_a_takeover, ordering_stories.returned_with_a_delay_before_a_takeover],
+        [ordering_stories.skipped_by_a_takeover, ordering_stories.skipped_by_a_prefetching_consumer],
+        [
+            ordering_stories.acknowledged_before_a_takeover,
+            ordering_stories.returned_with_a_delay_before_a_takeover,
+            ordering_stories.handed_out_after_a_takeover,
+        ],
     ),
     "takeover_missing": ([ordering_stories.nothing_taken_over], [ordering_stories.nothing_taken_over_yet]),
     "key_out_of_order": (

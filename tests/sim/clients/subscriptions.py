@@ -16,6 +16,7 @@ from tests.sim.clients.context import KEYS, LATER, PLAIN, TXN, Context
 from tests.sim.clients.deferred import TXN_TIMEOUT_MS, end
 
 ACK_TIMEOUT_MS = 4_000
+AHEAD = (0, 0, 50)  # messages that a consumer fetches before they are received
 
 
 async def shared(context: Context) -> None:
@@ -28,7 +29,7 @@ async def watch(context: Context) -> None:
 
 
 async def exclusive(context: Context) -> None:
-    await _consume(context, context.topic(PLAIN), "exclusive", "exclusive", prefetch=context.chance.choice((0, 0, 50)))
+    await _consume(context, context.topic(PLAIN), "exclusive", "exclusive", prefetch=context.chance.choice(AHEAD))
 
 
 async def _consume(
@@ -125,15 +126,19 @@ async def key_shared(context: Context) -> None:
 
 
 async def _in_lives(context: Context, topic: str, sharing: Literal["failover", "key_shared"]) -> None:
-    """Consumers with names of their own, one after the other.  Each closes, or is killed and its session ends."""
+    """Consumers with names of their own, one after the other.  Each closes, or is killed and its session ends.
+
+    Some of a failover subscription fetch messages ahead."""
     for life in itertools.count():
         client = connect(context)
+        prefetch = context.chance.choice(AHEAD) if sharing == "failover" else 0
         consumer = client.consumer(
-            topic, sharing, name=f"{context.name}.{life}", kind=sharing, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS
-        )
+            topic, sharing, name=f"{context.name}.{life}", kind=sharing, prefetch=prefetch,
+            ack_timeout_ms=ACK_TIMEOUT_MS,
+        )  # fmt: skip
         last = context.chance.randint(5, 60)
         async for number in context.rounds(0.05):
-            messages = await receive(context, consumer, sharing, 0)
+            messages = await receive(context, consumer, sharing, prefetch)
             if messages and sharing == "failover":
                 await _act(context, consumer, messages, has_one_owner=True)
             elif messages:
@@ -141,7 +146,7 @@ async def _in_lives(context: Context, topic: str, sharing: Literal["failover", "
             if number >= last:
                 break
         if context.is_on and context.chance.random() < 0.5:
-            await _kill(context, client, consumer)
+            await _kill(context, client, consumer, prefetch)
             await context.pause(context.chance.choice((0.5, 3.0, 6.0)))
         else:
             await _close(context, client, consumer)
@@ -186,12 +191,15 @@ async def _ack_in_transaction(
     await end(context, txn, name, context.chance.choices(("commit", "abort", "abandon"), (6, 2, 1))[0])
 
 
-async def _kill(context: Context, client: AsyncClient, consumer: AsyncConsumer) -> None:
+async def _kill(context: Context, client: AsyncClient, consumer: AsyncConsumer, prefetch: int) -> None:
     """In the middle of a receive: what it gets stays leased, and its connections break."""
-    receiving = asyncio.create_task(receive(context, consumer, consumer.subscription, 0))
+    receiving = asyncio.create_task(receive(context, consumer, consumer.subscription, prefetch))
     await context.pause(0.3)
     receiving.cancel()
-    await asyncio.gather(receiving, return_exceptions=True)
+    ahead = [] if consumer._worker is None else [consumer._worker._task]
+    for task in ahead:
+        task.cancel()
+    await asyncio.gather(receiving, *ahead, return_exceptions=True)
     await client._transport.close()
 
 

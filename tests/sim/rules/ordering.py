@@ -3,7 +3,8 @@
     failover     c1 ─ 0 1 2 ──── session ends ──── c2 ─ 1 2 3     c1 acknowledged 0
     key_shared   c1 ─ k1:0 k1:2                     k1:4 goes to c1 until 0 and 2 are acknowledged or returned
 
-Receives are requests of the consumers, so what one returns was delivered while it ran.  Prefetched ones are left out.
+Receives are requests of the consumers, so what one returns was delivered while it ran.  What a prefetching consumer
+returns was delivered earlier: rules about times leave it out.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Subscription:
     def __init__(self, history: History, topic: str, name: str) -> None:
         self.topic, self.name, self._history = topic, name, history
         self.receives = sorted(self._of("receive"), key=lambda each: each.ended_at)
-        self.answers = [each for each in self.receives if each.is_ok and not each.get("prefetched")]
+        self.handed_out = [each for each in self.receives if each.is_ok]
+        self.answers = [each for each in self.handed_out if not each.get("prefetched")]
         self.nacks: dict[Place, list[Operation]] = defaultdict(list)
         for nack in self._of("nack"):
             for partition, offset in nack.get("ids"):
@@ -141,7 +143,7 @@ def takeover_skipped(history: History) -> Found:
     for subscription in _subscriptions(history, "failover"):
         got: dict[str, set[Place]] = defaultdict(set)
         done: dict[tuple[str, int], int] = defaultdict(int)  # records of the log that were acknowledged or delivered
-        for receive in subscription.answers:
+        for receive in subscription.handed_out:
             consumer, records = receive.get("consumer"), receive.get("records")
             got[consumer].update((partition, offset) for partition, offset, _ in records)
             for partition in sorted({each[0] for each in records}):
@@ -163,28 +165,32 @@ def takeover_skipped(history: History) -> Found:
 
 
 def _is_delayed(history: History, subscription: Subscription, record: Sighting, receive: Operation) -> bool:
+    """A prefetched answer may be from a time when a delay lasted that is over now."""
+    is_prefetched = receive.get("prefetched", False)
+    ahead_s = receive.get("ack_timeout_ms", 0) / 1000 if is_prefetched else 0.0
     for nack in subscription.nacks[record.partition, record.offset]:
         is_over = nack.is_ok and nack.ended_at + nack.get("delay_ms") / 1000 + SLACK_S < receive.invoked_at
-        if nack.invoked_at < receive.ended_at and not is_over:
+        if nack.invoked_at < receive.ended_at and (is_prefetched or not is_over):
             return True
-    return _has_fault(history, receive.invoked_at - CLOCK_S_MAX, receive.ended_at, "clock.")
+    return _has_fault(history, receive.invoked_at - ahead_s - CLOCK_S_MAX, receive.ended_at, "clock.")
 
 
 @rule
 def takeover_missing(history: History) -> Found:
     """Two sessions after the active consumer of a failover subscription made its last call, a stand-by gets what that
-    one left unacknowledged.  Without faults, and by the machine clock."""
+    one left unacknowledged.  Without faults, and by the machine clock.  Prefetching consumers are not judged: it is
+    unknown whether they are active."""
     limit = 2 * history.session_s + TAKEOVER_S_MAX
     for subscription in _subscriptions(history, "failover"):
         active, held = "", dict[Place, str]()  # delivered last; to whom
         for receive in subscription.receives:
-            consumer = receive.get("consumer")
+            consumer, is_prefetched = receive.get("consumer"), receive.get("prefetched", False)
             if not receive.is_ok or receive.get("records"):
-                active = consumer if receive.is_ok else ""
+                active = consumer if receive.is_ok and not is_prefetched else ""
                 for partition, offset, _ in receive.get("records") or ():
                     held[partition, offset] = consumer
                 continue
-            if active in ("", consumer):
+            if active in ("", consumer) or is_prefetched:
                 continue
             calls = [each for each in subscription.calls if each.get("consumer") == active]
             since = max(min(each.ended_at, receive.ended_at) for each in calls if each.invoked_at < receive.ended_at)
