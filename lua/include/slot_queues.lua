@@ -189,13 +189,14 @@ end
 
 -- Grants --------------------------------------------------------------------------------------------------------
 
--- Gives grant `kept` the offsets of others.  gone: ids → the id of `kept` for each, or of several.
+-- Gives grants the offsets of others, which go.  They keep their request if all have it.  gone: id → id of the one that stays.
 local function replace(q, gone)
   local ids, chars = {}, {}
   for id, kept in pairs(gone) do
     ids[#ids + 1], chars[string.char(id)] = id, string.char(kept)
     local from, to = q.grants[id], q.grants[kept]
     to.size, to.count = to.size + from.size, math.max(to.count, from.count)
+    if to.request ~= from.request then to.request = "" end
     q.grants[id], q.size = nil, q.size - 1
   end
   q.states = string.gsub(q.states, queues.pattern(ids), chars)
@@ -218,7 +219,6 @@ local function share(q, consumer, count, step)
     local grant = some[i]
     if kept and math.floor(kept.deadline / step) == math.floor(grant.deadline / step) then
       gone[grant.id] = kept.id
-      if kept.request ~= grant.request then kept.request = "" end
     else
       kept = grant
     end
