@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import StoreUnavailable
+from redis_ledger.errors import StoredDamaged, StoreUnavailable
 from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import PartitionKeys
@@ -129,6 +129,10 @@ class _PartitionEnds:
             self._is_group.clear()
             for end in ends:
                 self.group.add(end)
+            return
+        if isinstance(error, StoredDamaged) and len(ends) > 1:
+            for end in ends:  # nothing was written, and the others need not wait for a repair
+                self._send([end]).add_done_callback(partial(self._settle, [end]))
             return
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         if error is None and len(done.result()) > len(ends) + 1:

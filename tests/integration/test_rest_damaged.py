@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from tests.support.broker import eventually, one
 from tests.support.rest import client_of
 
 STATE = "/v1/topics/t/partitions/0/records/0/subscriptions/s"
@@ -156,3 +158,34 @@ async def test_a_damaged_open_transaction_is_named(broker, keys):
     await broker.store.command("HSET", keys.open, "7", "1 2", key=keys.state)
     with pytest.raises(errors.StoredDamaged, match="row b'1 2' of an open transaction"):
         await broker.topics.open_transactions("t")
+
+
+async def test_a_transaction_with_acknowledgements_in_a_damaged_queue_delays_no_other(redis_url, prefix, keys):
+    async with one(redis_url, prefix, one_call_transactions=False) as broker:
+        await broker.topics.create("t", 1)
+        stuck, *others = [(await broker.transactions.begin(together="a")).id for _ in range(4)]
+        await broker.subscriptions.create("t", "s", "key_shared")
+        await broker.subscriptions.receive("t", "s", "c")
+        await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)] * 2)
+        got = await broker.subscriptions.receive("t", "s", "c")
+        await broker.subscriptions.ack("t", "s", "c", [got[0].id], transaction=stuck)
+        for txn in others:
+            await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)], transaction=txn)
+        leases = keys.sub("s").leases
+        (field,) = [each for each in await broker.store.command("HKEYS", leases, key=keys.state) if each[:1] == b"s"]
+        whole = await broker.store.command("HGET", leases, field, key=keys.state)
+        await broker.store.command("HSET", leases, field, b"\xff", key=keys.state)
+        # When all are committed at once, their ends share a call
+        results = await asyncio.gather(
+            *(broker.transactions.commit(each) for each in (stuck, *others)), return_exceptions=True
+        )
+        assert isinstance(results[0], errors.StoredDamaged)
+        assert [each.status for each in results[1:]] == ["committed"] * 3
+        assert (await broker.transactions.get(stuck)).status == "committing"
+        # Then the sweep ends the first one when the queue was put right
+        await broker.store.command("HSET", leases, field, whole, key=keys.state)
+
+        async def status() -> str:
+            return (await broker.transactions.get(stuck)).status
+
+        assert await eventually(status, "committed")
