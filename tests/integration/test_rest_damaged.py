@@ -163,11 +163,13 @@ async def test_a_damaged_open_transaction_is_named(broker, keys):
 async def test_a_transaction_with_acknowledgements_in_a_damaged_queue_delays_no_other(redis_url, prefix, keys):
     async with one(redis_url, prefix, one_call_transactions=False) as broker:
         await broker.topics.create("t", 1)
-        stuck, *others = [(await broker.transactions.begin(together="a")).id for _ in range(4)]
+        first, stuck, *others = [(await broker.transactions.begin(together="a")).id for _ in range(5)]
         await broker.subscriptions.create("t", "s", "key_shared")
         await broker.subscriptions.receive("t", "s", "c")
         await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)] * 2)
         got = await broker.subscriptions.receive("t", "s", "c")
+        await broker.subscriptions.ack("t", "s", "c", [got[1].id], transaction=first)
+        await broker.transactions.commit(first)  # the broker now knows the kind of the subscription
         await broker.subscriptions.ack("t", "s", "c", [got[0].id], transaction=stuck)
         for txn in others:
             await broker.records.produce("t", [NewRecord(b"k", b"v", partition=0)], transaction=txn)
