@@ -29,11 +29,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hiredis import ReplyError
-
 from redis_ledger.errors import IdempotencyKeyReused, InvalidRequest, RequestInProgress, Unavailable
 from redis_ledger.store.keys import idempotency_key
-from redis_ledger.store.store import Store
+from redis_ledger.store.store import ReplyError, Store
 from redis_ledger.telemetry import logs
 
 _log = logs.get()

@@ -36,8 +36,9 @@ class FakeClaim(Claim):
     def keep(self, ms: int) -> None:
         self.kept.records[self.key]["keep_ms"] = ms
 
-    def finish(self, status: int, body: bytes) -> None:
+    def finish(self, status: int, body: bytes) -> asyncio.Task[None]:
         self.kept.records[self.key].update(answer=(status, body), running=False)
+        return asyncio.get_running_loop().create_task(asyncio.sleep(0))
 
     async def release(self) -> None:
         del self.kept.records[self.key]
