@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic
 
 from tests.compat.rolled import Brokers
 
@@ -154,12 +154,24 @@ def group(request: pytest.FixtureRequest, brokers: Brokers) -> Iterator[Group]:
     made.stop()
 
 
+def described(brokers: Brokers) -> ConsumerGroupDescription:
+    admin = AdminClient({"bootstrap.servers": brokers.kafka})
+    return admin.describe_consumer_groups([GROUP], request_timeout=30)[GROUP].result()
+
+
 def coordinator(brokers: Brokers) -> int:
     """The number of the broker that coordinates the group."""
-    admin = AdminClient({"bootstrap.servers": brokers.kafka})
-    described = admin.describe_consumer_groups([GROUP], request_timeout=30)[GROUP].result()
-    node = described.coordinator
+    node = described(brokers).coordinator
     return brokers.kafka.split(",").index(f"{node.host}:{node.port}")
+
+
+def is_at_rest(brokers: Brokers) -> bool:
+    """Whether all have joined, and all partitions are where they stay.  A member that joins first gets several, which
+    others have after two of its heartbeats."""
+    found = described(brokers)
+    held = sorted(len(member.assignment.topic_partitions) for member in found.members)
+    wanted = [0] * (MEMBERS - PARTITIONS) + [1] * PARTITIONS
+    return found.state == ConsumerGroupState.STABLE and held == wanted
 
 
 @pytest.mark.timeout(400)
@@ -168,8 +180,9 @@ def test_group_members_are_unaffected_by_stopped_brokers(brokers, group, way, ca
     # Given a group that has come to rest
     group.go_on()
     until = time.monotonic() + PATIENCE_S
-    while group.assigned < PARTITIONS and time.monotonic() < until:
-        time.sleep(0.05)  # between two looks at what others do
+    while not is_at_rest(brokers):
+        assert time.monotonic() < until, "the group does not come to rest"
+        time.sleep(0.2)  # between two looks at what others do
     group.go_on()
     settled, begun = group.assigned, len(group.read)
     # When its coordinator is killed, again and again, or every broker is restarted
