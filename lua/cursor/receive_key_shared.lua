@@ -107,7 +107,7 @@ local function own_grant(q, count)
   local own = q.own and q.own[count]
   if own then return own end
   local lease_ms = wait_ms(wait, count)
-  own = queues.grant(q, consumer, count, now + lease_ms, request, math.max(math.floor(lease_ms / 16), 1))
+  own = queues.grant(q, consumer, count, now + lease_ms, request, math.max(math.floor(lease_ms / queues.STEPS), 1))
   q.own = q.own or {}
   q.own[count] = own
   return own

@@ -5,8 +5,7 @@
 local function place_of(n, text)
   if not text then return { count = 0, slots = "" } end
   if #text < 3 then
-    local first = cursors.whole(n * PER_PLACE)
-    error({ err = "DAMAGED The list of hash slots of the subscription, from offset " .. first .. " on," })
+    cursors.damaged("The list of hash slots of the subscription, from offset " .. cursors.whole(n * PER_PLACE) .. " on,")
   end
   return { count = (struct.unpack(">I2", text)), slots = string.sub(text, 3) }
 end
@@ -21,12 +20,16 @@ local function place(c, n)
 end
 
 
--- Returns the queue of an offset, its index there, and its place; nil if it is in none.
-function cursors.entry(c, offset)
+-- Returns the slot of an offset, nil if none of its place is in a queue, or none from it on; and its place.
+function queues.slot_at(c, offset)
   local n = math.floor(offset / PER_PLACE)
   local p = c.places[n] or place(c, n)
-  if p.count == 0 then return nil end
-  local slot = string.byte(p.slots, offset - n * PER_PLACE + 1)
+  return p.count > 0 and string.byte(p.slots, offset - n * PER_PLACE + 1) or nil, p
+end
+
+-- Returns the queue of an offset, its index there, and its place; nil if it is in none.
+function cursors.entry(c, offset)
+  local slot, p = queues.slot_at(c, offset)
   if not slot then return nil end
   local q = cursors.queue(c, slot)
   local i = queues.find(q, offset)
@@ -37,10 +40,8 @@ end
 function cursors.read_queues(c, ranges)
   for _, range in ipairs(ranges) do
     for offset = range[1], range[2] do
-      local n = math.floor(offset / PER_PLACE)
-      local p = c.places[n] or place(c, n)
-      local slot = p.count > 0 and string.byte(p.slots, offset - n * PER_PLACE + 1)
-      if slot and not (c.queues[slot] and c.queues[slot].grants) then cursors.queue(c, slot) end
+      local slot = queues.slot_at(c, offset)
+      if slot then cursors.queue(c, slot) end
     end
   end
 end

@@ -20,9 +20,9 @@ local queues = {}
 -- Queues --------------------------------------------------------------------------------------------------------
 
 -- Raises an error: the caller gets StoredDamaged.
-function queues.damaged(slot)
-  error({ err = "DAMAGED The queue of hash slot " .. cursors.whole(slot) .. " of the subscription" })
-end
+function cursors.damaged(what) error({ err = "DAMAGED " .. what }) end
+
+function queues.damaged(slot) cursors.damaged("The queue of hash slot " .. cursors.whole(slot) .. " of the subscription") end
 
 local function parsed(slot, text)
   local q = {
@@ -252,7 +252,7 @@ end
 
 -- Returns a grant; nil if there are as many as can be, of as many consumers.  step: ms in which leases of the consumer may
 -- end together if it has many; nil: none.
-queues.RECENT, queues.MANY = 8, 32
+queues.RECENT, queues.MANY, queues.STEPS = 8, 32, 16 -- STEPS: of a lease's time
 function queues.grant(q, consumer, count, deadline, request, step)
   request = request or ""
   local last = q.last

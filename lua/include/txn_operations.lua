@@ -9,7 +9,7 @@ local function record(op, serial, fields, bit)
   count = count + 1
   if batched then
     local size = #op + 1 + #serial + #fields + #suffix
-    records[count] = "\10" .. (size < 128 and char(size) or varint(size)) .. op .. char(#serial) .. serial .. fields .. suffix
+    records[count] = "\10" .. varint(size) .. op .. char(#serial) .. serial .. fields .. suffix
   else
     records[count] = op .. char(#serial) .. serial .. fields .. suffix
   end

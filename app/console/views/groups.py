@@ -11,6 +11,7 @@ from redis_ledger.app.console.cluster_snapshot import lags, readers
 from redis_ledger.app.console.health import ConsumerLag
 from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
 from redis_ledger.app.console.paging import Paged, PageNumber, paged
+from redis_ledger.app.console.rights import DESCRIBES, ONE, READS
 from redis_ledger.app.console.stuck_consumers import Diagnosis, diagnose
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
@@ -27,8 +28,6 @@ from redis_ledger.errors import (
 )
 
 UNACKED_SHOWN = 20
-_ONE = ("topic", "name")
-_READS = (named(Op.READ, Resource.TOPIC, "topic"), named(Op.READ, Resource.GROUP, "name"))
 
 
 class Member(msgspec.Struct):
@@ -225,10 +224,7 @@ class SubscriptionPage(msgspec.Struct):
     may_delete: bool
 
 
-_NEEDS = (named(Op.DESCRIBE, Resource.TOPIC, "topic"), named(Op.DESCRIBE, Resource.GROUP, "name"))
-
-
-@page("subscription", "Subscription", nav="groups", requires=_NEEDS)
+@page("subscription", "Subscription", nav="groups", requires=DESCRIBES)
 async def subscription(context: PageContext, query: SubscriptionQuery) -> SubscriptionPage:
     stats = await context.broker.subscriptions.stats(query.topic, query.name)
     lag = sum(each.backlog for each in stats.cursors)
@@ -278,7 +274,7 @@ class DeadLetters(msgspec.Struct):
     expire_ms: int = 0
 
 
-@action("subscription/dead-letters", "subscription.deadLetters", *_ONE, requires=_READS)
+@action("subscription/dead-letters", "subscription.deadLetters", *ONE, requires=READS)
 async def set_dead_letters(context: PageContext, form: DeadLetters) -> ActionResult:
     back = href("subscription", topic=form.topic, name=form.name)
     facts = {"max_deliveries": form.max_deliveries, "to": form.to if form.max_deliveries else ""}
@@ -312,7 +308,7 @@ class PutBack(msgspec.Struct):
     reason: str = ""
 
 
-@action("subscription/put-back", "subscription.putBack", *_ONE, requires=_READS)
+@action("subscription/put-back", "subscription.putBack", *ONE, requires=READS)
 async def put_back(context: PageContext, form: PutBack) -> ActionResult:
     limit = min(max(form.limit, 1), context.broker.config.records_per_request_max)
     by_topic = await context.broker.dead_letters.put_back(
@@ -330,7 +326,7 @@ class Delete(msgspec.Struct):
 
 
 @action(
-    "subscription/delete", "subscription.delete", *_ONE,
+    "subscription/delete", "subscription.delete", *ONE,
     requires=(named(Op.DELETE, Resource.GROUP, "name"), named(Op.DESCRIBE, Resource.TOPIC, "topic")),
 )  # fmt: skip
 async def delete(context: PageContext, form: Delete) -> ActionResult:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from redis_ledger.app.console.pages import PageContext, page
+from redis_ledger.app.console.rights import DESCRIBES
 from redis_ledger.app.http.routers import partition_transactions, subscription_state
 from redis_ledger.app.http.schemas import inspection as bodies
 from redis_ledger.auth.acl import Op, Resource
@@ -53,10 +54,7 @@ class PendingPage(msgspec.Struct):
     backlog: bodies.BacklogAnalysis | None
 
 
-_NEEDS = (named(Op.DESCRIBE, Resource.TOPIC, "topic"), named(Op.DESCRIBE, Resource.GROUP, "name"))
-
-
-@page("pending", "Pending acknowledgements", nav="groups", requires=_NEEDS)
+@page("pending", "Pending acknowledgements", nav="groups", requires=DESCRIBES)
 async def pending(context: PageContext, query: PendingQuery) -> PendingPage:
     inspection, topic, name = context.broker.inspection, query.topic, query.name
     held = subscription_state.pending_body(topic, name, await inspection.pending(topic, name, ranges_max=RANGES))

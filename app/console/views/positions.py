@@ -7,18 +7,13 @@ from typing import Literal
 import msgspec
 
 from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
+from redis_ledger.app.console.rights import DESCRIBES, ONE, READS
 from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.app.http.cursor_snapshots import document, snapshot_of
 from redis_ledger.app.http.schemas.subscriptions import SubscriptionSnapshot
-from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.auth.requirement import named
 from redis_ledger.broker.subscriptions.cursor_snapshots import CursorSnapshot
 from redis_ledger.broker.types import SubscriptionStats
 from redis_ledger.errors import InvalidRequest
-
-_ONE = ("topic", "name")
-_READS = (named(Op.READ, Resource.TOPIC, "topic"), named(Op.READ, Resource.GROUP, "name"))
-_NEEDS = (named(Op.DESCRIBE, Resource.TOPIC, "topic"), named(Op.DESCRIBE, Resource.GROUP, "name"))
 
 
 class Seek(msgspec.Struct):
@@ -31,13 +26,13 @@ class Seek(msgspec.Struct):
     snapshot: str = ""
 
 
-@action("subscription/seek", "subscription.seek", *_ONE, requires=_READS)
+@action("subscription/seek", "subscription.seek", *ONE, requires=READS)
 async def seek(context: PageContext, form: Seek) -> ActionResult:
     where: str = form.to
     cursors = context.broker.cursors
     if form.to == "time":
-        where = shown(moment(form.time))
-        stats = await cursors.seek(form.topic, form.name, timestamp_ms=moment(form.time))
+        at_ms = moment(form.time)
+        where, stats = shown(at_ms), await cursors.seek(form.topic, form.name, timestamp_ms=at_ms)
     elif form.to == "snapshot":
         given, taken = _parsed(form.snapshot)
         where = f"the snapshot of {given.subscription} from {taken}"
@@ -60,7 +55,7 @@ class SnapshotPage(msgspec.Struct):
     text: str
 
 
-@page("snapshot", "Snapshot", nav="groups", requires=_NEEDS)
+@page("snapshot", "Snapshot", nav="groups", requires=DESCRIBES)
 async def snapshot(context: PageContext, query: SnapshotQuery) -> SnapshotPage:
     found = await context.broker.cursor_snapshots.take(query.topic, query.name)
     text = msgspec.json.encode(document(found)).decode()

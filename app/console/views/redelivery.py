@@ -5,11 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from redis_ledger.app.console.pages import ActionResult, PageContext, action, href
-from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.auth.requirement import named
-
-_ONE = ("topic", "name")
-_READS = (named(Op.READ, Resource.TOPIC, "topic"), named(Op.READ, Resource.GROUP, "name"))
+from redis_ledger.app.console.rights import ONE, READS
 
 
 class SetRedelivery(msgspec.Struct):
@@ -22,7 +18,7 @@ class SetRedelivery(msgspec.Struct):
     max_ms: int = 0
 
 
-@action("subscription/redelivery", "subscription.redelivery", *_ONE, requires=_READS)
+@action("subscription/redelivery", "subscription.redelivery", *ONE, requires=READS)
 async def set_redelivery(context: PageContext, form: SetRedelivery) -> ActionResult:
     await context.broker.redelivery.set(form.topic, form.name, form.min_ms, form.factor, form.max_ms)
     sentence = f"{form.name} waits {form.min_ms} ms before the first redelivery of a message, at most {form.max_ms} ms."
