@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import NamedTuple
 
 # Comments and strings; a bracket of level n closes with one of the same level.
@@ -67,12 +68,13 @@ def without_comments(source: bytes) -> bytes:
 
 def _definitions(text: bytes) -> Iterator[_Definition]:
     within: set[int] = set()
+    is_plain = cache(partial(_is_plain, text))  # a search of the whole text: once for each table
     for found in FUNCTION.finditer(text):
         table = found["table"]
         within.update(range(found.start(), found.end()))
         if table is None:
             yield _Definition(frozenset((found["local"],)), *found.span())
-        elif _is_plain(text, table):
+        elif is_plain(table):
             yield _Definition(frozenset((table + b"." + found["field"],)), *found.span())
     for found in _CONSTANT.finditer(text):
         is_whole = found["value"].count(b"{") == found["value"].count(b"}")
