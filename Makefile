@@ -10,7 +10,7 @@ RUN    := $(BIN)/python
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-spark serve test quick mutants sim soak check format generate bench site lock clean
+.PHONY: help setup demo demo-spark serve test test-all quick mutants sim soak check format generate bench site lock clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -30,10 +30,13 @@ serve: ## runs a broker on port 8080 with an embedded Redis, data in .data/
 	@$(PYTHON) scripts/venv.py demo
 	@$(BIN)/redis-ledger serve --data-dir .data --http 127.0.0.1:8080
 
-test: setup ## runs all checks and tests of CI (under 20 minutes)
+test: setup ## runs what a change must pass (ten minutes)
 	@$(RUN) scripts/check.py test
 
-quick: setup ## runs tidy, unit, Lua and property tests (about a minute)
+test-all: setup ## runs that, full sizes, Spark, mutants, simulation and all Kafka clients (an hour)
+	@$(RUN) scripts/check.py test-all
+
+quick: setup ## runs tidy, unit, Lua and property tests (two minutes)
 	@$(RUN) scripts/check.py quick
 
 mutants: setup ## plants bugs one at a time; named tests must catch each of them (minutes)

