@@ -205,6 +205,16 @@ def test_consuming_a_subscription_prints_and_acknowledges(stub):
     assert stub.leased == {}
 
 
+@pytest.mark.parametrize("wanted", [500, 501, 700, 1_000])
+def test_no_more_than_max_are_printed_and_acknowledged(stub, wanted):
+    """Also of several receives, and of what is fetched ahead."""
+    stub.add_messages(*range(1_000))
+    result = run("consume", "orders", "--subscription", "s", "--max", str(wanted))
+    assert result.out.splitlines() == [str(n) for n in range(wanted)]
+    assert stub.acked == [f"0:{n}" for n in range(wanted)]
+    assert stub.leased == {}  # the others are returned
+
+
 @pytest.mark.parametrize(
     "words",
     [
