@@ -127,3 +127,25 @@ async def test_small_request_waits_only_while_nothing_is_free():
     holder.hold(99)
     await waiting
     assert memory.free == 1
+
+
+class SlowReader:
+    """slow_s: since when it has not read, at 1 000 s."""
+
+    def __init__(self, memory: ClientMemory, slow_s: float, held: int) -> None:
+        self.unread, self._slow_s = memory.lease(), slow_s
+        self.unread.hold(held)
+
+    def unread_s(self, now: float) -> float:
+        return now - 1_000 + self._slow_s
+
+
+def test_the_slowest_readers_are_chosen_until_an_eighth_of_the_memory_will_be_free():
+    memory = ClientMemory(800, has_metrics=False)
+    fast, slowest, slow, also = (SlowReader(memory, *each) for each in ((1, 600), (10, 60), (9, 60), (8, 80)))
+    for readers in ([fast, slowest, slow, also], [also, slow, slowest, fast]):
+        assert memory.too_slow(readers, 1_000) == [slowest, slow]
+    assert memory.too_slow([fast], 1_000) == []
+    assert memory.too_slow([fast], 1_000 + client_memory.UNREAD_S_MAX) == [fast]
+    slowest.unread.hold(0)  # there is memory again
+    assert memory.too_slow([slow], 1_000) == []
