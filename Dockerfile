@@ -19,7 +19,7 @@ RUN --mount=type=cache,target=/var/cache/pip \
     /build/bin/pip --python /opt/redis-ledger/bin/python install --quiet --no-compile --no-deps --require-hashes \
     --only-binary :all: -r requirements/image.lock
 
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY app app
 COPY redis_ledger redis_ledger
 COPY lua lua

@@ -3,7 +3,8 @@
     lua/ledger/append.lua ──┐                                                       ┌▶ a function of a library ──▶ FCALL
     lua/include/status.lua ─┴─ --- @include "include/status" ──▶ source ──▶ pruned ─┴▶ sha1 ──▶ EVALSHA
 
-Brokers call functions (function_library.py), and EVALSHA where Redis takes no libraries (script_calls.py).
+Brokers call functions (function_library.py), and EVALSHA where Redis takes no libraries (script_calls.py).  What is
+made of the sources is kept in a file (prepared_scripts.py).
 
 A file is included once per script, at its first include.  The line `#!lua flags=...`, which makes Redis check slots and
 memory before the script starts, must stay the first line.  The folder is `redis_ledger/_lua/`: a copy in the wheel, a
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from redis_ledger.store.function_library import Library, build
+from redis_ledger.store.prepared_scripts import Prepared, cached
 from redis_ledger.store.pruning import pruned
 
 _INCLUDE = re.compile(rb'^([ \t]*)---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', re.MULTILINE)
@@ -77,7 +79,7 @@ class Script:
 
     @classmethod
     def load(cls, name: str) -> Script:
-        """Loads lua/<name>.lua.  Raises ScriptBroken if a file is missing or includes form a cycle."""
+        """Loads lua/<name>.lua.  Raises ScriptBroken if a file of any script is missing or includes form a cycle."""
         return _load(name)
 
     @classmethod
@@ -88,7 +90,7 @@ class Script:
     @staticmethod
     def libraries() -> tuple[Library, ...]:
         """The libraries that have all scripts as functions."""
-        return _libraries()
+        return tuple(_prepared().libraries.values())
 
 
 @cache
@@ -99,63 +101,68 @@ def folder() -> Path:
     return place
 
 
-def names(root: Path) -> list[str]:
-    found = (path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.lua"))
-    return sorted(name for name in found if not name.startswith("include/"))
+def read(root: Path) -> dict[str, bytes]:
+    """Returns the Lua files under root by name, such as `ledger/append`."""
+    return {path.relative_to(root).with_suffix("").as_posix(): path.read_bytes() for path in root.rglob("*.lua")}
 
 
-@cache
-def _source(name: str) -> bytes:
-    return pruned(expand(folder(), name))
+def names(files: Iterable[str]) -> list[str]:
+    """Returns the names of scripts among those of Lua files, ascending."""
+    return sorted(name for name in files if not name.startswith("include/"))
 
 
-@cache
-def _library(area: str) -> Library:
-    sources = {name: _source(name) for name in names(folder()) if name.startswith(f"{area}/")}
+def prepare(files: Mapping[str, bytes]) -> Prepared:
+    """files: all Lua files by name.  Raises ScriptBroken."""
+    sources = {name: pruned(expand(files, name)) for name in names(files)}
+    areas = sorted({name.partition("/")[0] for name in sources})
     try:
-        return build(area, sources)
+        libraries = {
+            area: build(area, {name: source for name, source in sources.items() if name.startswith(f"{area}/")})
+            for area in areas
+        }
     except ValueError as error:
         raise ScriptBroken(f"{error}.") from None
+    return Prepared(sources, libraries)
 
 
 @cache
-def _libraries() -> tuple[Library, ...]:
-    return tuple(_library(area) for area in sorted({name.partition("/")[0] for name in names(folder())}))
+def _prepared() -> Prepared:
+    return cached(folder(), read(folder()), prepare)
 
 
 @cache
 def _load(name: str) -> Script:
-    source = _source(name)
-    return Script(name, source, _library(name.partition("/")[0]).functions[name])
+    prepared = _prepared()
+    if name not in prepared.sources:
+        raise ScriptBroken(f"there is no lua/{name}.lua in {folder()}.")
+    return Script(name, prepared.sources[name], prepared.libraries[name.partition("/")[0]].functions[name])
 
 
 @cache
 def _load_all() -> tuple[Script, ...]:
-    return tuple(_load(name) for name in names(folder()))
+    return tuple(_load(name) for name in _prepared().sources)
 
 
-def expand(root: Path, name: str) -> bytes:
-    """Returns the source of root/<name>.lua with its includes expanded."""
-    return _expand(root, name, [], set())
+def expand(files: Mapping[str, bytes], name: str) -> bytes:
+    """Returns the source of a script with its includes expanded.  files: all Lua files by name."""
+    return _expand(files, name, [], set())
 
 
-def _expand(root: Path, name: str, path: list[str], seen: set[str]) -> bytes:
+def _expand(files: Mapping[str, bytes], name: str, path: list[str], seen: set[str]) -> bytes:
     if name in path:
         raise ScriptBroken(f"includes form a circle: {' → '.join([*path, name])}.")
     if name in seen:
         return b"-- included above: " + name.encode()
     if not _NAME.match(name):
         raise ScriptBroken(f"{name!r} is not the name of a script; use small letters, digits, _ and /.")
-    try:
-        source = (root / f"{name}.lua").read_bytes()
-    except FileNotFoundError:
-        asked = f", which {path[-1]} includes," if path else ""
-        raise ScriptBroken(f"there is no lua/{name}.lua{asked} in {root}.") from None
+    if name not in files:
+        raise ScriptBroken(f"there is no lua/{name}.lua{f', which {path[-1]} includes' if path else ''}.")
+    source = files[name]
     if path and source.startswith(b"#!"):
         raise ScriptBroken(f"{name} is included by {path[-1]} and must not start with #!, only a script may.")
     seen.add(name)
     path.append(name)
-    expanded = _INCLUDE.sub(lambda found: _indented(_expand(root, found[2].decode(), path, seen), found[1]), source)
+    expanded = _INCLUDE.sub(lambda found: _indented(_expand(files, found[2].decode(), path, seen), found[1]), source)
     path.pop()
     return expanded
 

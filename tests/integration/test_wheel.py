@@ -26,7 +26,13 @@ def test_the_wheel_has_one_top_level_package(wheel: Path) -> None:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"redis_ledger"}
-    for needed in ("app/entry.py", "app/console/templates/base.html", "_lua/ledger/append.lua", "_proto"):
+    for needed in (
+        "app/entry.py",
+        "app/console/templates/base.html",
+        "_lua/ledger/append.lua",
+        "_lua/.prepared.cache",
+        "_proto",
+    ):
         assert any(name.startswith(f"redis_ledger/{needed}") for name in names), needed
     assert len(names) == len(set(names)), "a file is in the wheel twice"
 

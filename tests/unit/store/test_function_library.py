@@ -7,7 +7,7 @@ import re
 import pytest
 
 from redis_ledger.store.function_library import build
-from redis_ledger.store.scripts import Script, folder, names
+from redis_ledger.store.scripts import Script, folder, names, read
 
 
 def test_names_change_with_the_source_and_with_nothing_else():
@@ -32,4 +32,4 @@ def test_a_script_without_its_first_line_is_refused():
 
 def test_every_script_of_lua_is_in_one_library():
     found = [name for library in Script.libraries() for name in library.functions]
-    assert sorted(found) == names(folder())
+    assert sorted(found) == names(read(folder()))

@@ -7,7 +7,9 @@ import re
 import pytest
 
 from redis_ledger.store.pruning import pruned
-from redis_ledger.store.scripts import Script, expand, folder, names
+from redis_ledger.store.scripts import Script, expand, folder, names, read
+
+LUA = read(folder())
 
 
 def kept(source: str) -> list[str]:
@@ -80,14 +82,14 @@ def test_lines_keep_their_numbers():
     assert pruned(source).splitlines()[4] == b"error()"
 
 
-@pytest.mark.parametrize("name", names(folder()))
+@pytest.mark.parametrize("name", names(LUA))
 def test_a_script_has_every_function_that_it_calls(name):
-    whole, source = expand(folder(), name), Script.load(name).source
+    whole, source = expand(LUA, name), Script.load(name).source
     for defined in re.findall(rb"^(?:local )?function ([\w.]+)\(", whole, re.MULTILINE):
         calls = re.findall(rb"(?<![\w.:])" + re.escape(defined) + rb"\b(?!\.)", re.sub(rb"--[^\n]*", b"", source))
         assert not calls or re.search(rb"^(?:local )?function " + re.escape(defined) + rb"\(", source, re.MULTILINE)
 
 
 def test_a_script_does_not_build_what_only_others_use():
-    assert b"cursors.hold(" in expand(folder(), "cursor/ack")
+    assert b"cursors.hold(" in expand(LUA, "cursor/ack")
     assert b"cursors.hold(" not in Script.load("cursor/ack").source

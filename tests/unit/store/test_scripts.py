@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redis_ledger.store.scripts import Script, ScriptBroken, expand, folder, names
+from redis_ledger.store.scripts import Script, ScriptBroken, expand, folder, names, read
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_an_include_is_pasted_in_place(lua):
         ledger__append='#!lua flags=allow-oom\n--[[ head ]]\n--- @include "include/status"\nreturn OK\n',
         include__status="local OK = 0\n",
     )
-    assert expand(root, "ledger/append") == b"#!lua flags=allow-oom\n--[[ head ]]\nlocal OK = 0\nreturn OK\n"
+    assert expand(read(root), "ledger/append") == b"#!lua flags=allow-oom\n--[[ head ]]\nlocal OK = 0\nreturn OK\n"
 
 
 def test_an_include_of_an_include_comes_before_what_uses_it_and_only_once(lua):
@@ -36,7 +36,7 @@ def test_an_include_of_an_include_comes_before_what_uses_it_and_only_once(lua):
         include__b='--- @include "include/c"\nlocal B = C\n',
         include__c="local C = 1\n",
     )
-    source = expand(root, "a")
+    source = expand(read(root), "a")
     assert source.count(b"local C = 1") == 1
     assert source.index(b"local C = 1") < source.index(b"local B = C")
 
@@ -47,19 +47,19 @@ def test_an_include_is_indented_as_the_line_that_includes_it(lua):
         include__b="local function f()\n  return 1\n\nend\nlocal B = f()\n",
     )
     body = "  local function f()\n    return 1\n\n  end\n  local B = f()\n"
-    assert expand(root, "a").decode() == f"#!lua\nlocal function load()\n{body}  return B\nend\nreturn load()\n"
+    assert expand(read(root), "a").decode() == f"#!lua\nlocal function load()\n{body}  return B\nend\nreturn load()\n"
 
 
 def test_the_flags_stay_the_very_first_line(lua):
     root = lua(a='#!lua flags=no-writes\n--- @include "include/b"\n', include__b="local b = 1")
-    assert expand(root, "a").splitlines()[0] == b"#!lua flags=no-writes"
+    assert expand(read(root), "a").splitlines()[0] == b"#!lua flags=no-writes"
 
 
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
         ({"a": '--- @include "include/gone"'}, "no lua/include/gone.lua, which a includes"),
-        ({"b": ""}, "no lua/a.lua in"),
+        ({"b": ""}, "there is no lua/a.lua."),
         (
             {"a": '--- @include "include/x"', "include__x": '--- @include "include/y"',
              "include__y": '--- @include "include/x"'},
@@ -71,23 +71,23 @@ def test_the_flags_stay_the_very_first_line(lua):
 )  # fmt: skip
 def test_error_has_its_position(lua, files, complaint):
     with pytest.raises(ScriptBroken, match=complaint.replace(".", r"\.")):
-        expand(lua(**files), "a")
+        expand(read(lua(**files)), "a")
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "A", "a//b", "a.b", ""])
 def test_a_name_that_is_no_script_is_refused(lua, name):
     with pytest.raises(ScriptBroken, match="not the name of a script"):
-        expand(lua(a=""), name)
+        expand(read(lua(a="")), name)
 
 
 def test_text_that_only_looks_like_an_include_stays(lua):
     root = lua(a='local s = [[--- @include "x"]]\n-- --- @include "y"\n')
-    assert expand(root, "a") == b'local s = [[--- @include "x"]]\n-- --- @include "y"\n'
+    assert expand(read(root), "a") == b'local s = [[--- @include "x"]]\n-- --- @include "y"\n'
 
 
 def test_every_file_but_includes_is_a_script(lua):
     root = lua(ledger__append="", txn__open="", include__status="", include__deep__er="")
-    assert names(root) == ["ledger/append", "txn/open"]
+    assert names(read(root)) == ["ledger/append", "txn/open"]
 
 
 def test_a_script_is_named_by_the_digest_that_redis_computes():
@@ -97,6 +97,6 @@ def test_a_script_is_named_by_the_digest_that_redis_computes():
 
 
 def test_the_projects_own_scripts_are_found_and_loaded_once():
-    name = names(folder())[0]
+    name = names(read(folder()))[0]
     assert Script.load(name) is Script.load(name)
     assert name in {script.name for script in Script.all()}
