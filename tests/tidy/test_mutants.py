@@ -1,13 +1,19 @@
-"""The tables of tests/mutants fit the code: a change of a line that a mutant replaces changes its row as well."""
+"""The tables of tests/mutants fit the code: a change of a line that a mutant replaces changes its row as well.
+
+So do the bugs that the simulation plants in scripts.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 
 import pytest
 
+from redis_ledger.store.scripts import folder, read
 from tests.mutants.table import DoesNotApply, Mutant, load, missing_tests
+from tests.sim import planted
 from tests.tidy.tree import ROOT
 
 MUTANTS = load(ROOT / "tests" / "mutants")
@@ -30,3 +36,12 @@ def test_every_mutant_applies_and_its_tests_are_there(mutant: Mutant):
     assert mutant.tests
     assert missing_tests(ROOT, mutant) == []
     assert re.fullmatch(r"\w.+\.", mutant.effect), "the effect is a sentence"
+
+
+@pytest.mark.parametrize("name", planted.BUGS)
+def test_every_bug_that_the_simulation_plants_in_a_script_applies(name):
+    plant = planted.BUGS[name].plant
+    if isinstance(plant, partial):
+        script, text, instead = plant.args
+        assert read(folder())[script].count(text) == 1
+        assert text != instead
