@@ -6,18 +6,20 @@ The whole index is deleted.  The payload is deleted with its ledgers, in which n
 KEYS        1 state  2 ledgers
             3 data  stream  payload of the delay ledger to open (one below the open one)
             4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 buckets  12 next  13 snaps  14 repeats
+            15 opened  open transactions of the partition  16 firsts  17 sidecar
 ARGV        1 topic_id  2 delay ledger that the caller read  3 now_ms
-RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {TOO_MANY, records held} | {UNKNOWN_TOPIC}
-COMPLEXITY  O(ledgers + records held, at most 5000); Redis frees the rest in the background
-WRITES      every key above; the sweep deletes the snapshots
+RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {UNKNOWN_TOPIC}
+            | {TOO_MANY, n} n: records that open transactions hold, or batches and transactions of the sidecar buffer
+COMPLEXITY  O(ledgers + records and batches held, at most 5000 of each); Redis frees the rest in the background
+WRITES      every key above but those of transactions; the sweep deletes the snapshots
 SOURCE      requirement DD-11
 ]]
 --- @include "include/status"
---- @include "include/partition"
+--- @include "include/sidecar"
 --- @include "include/create_stream"
 local delay = KEYS[4]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local HELD_MAX = 5000 -- records that open transactions may hold: each is read
+local HELD_MAX = 5000 -- records that open transactions may hold, and batches of the sidecar buffer: each is read
 local own = redis.call("HMGET", delay, "ledger", "records", "held")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
@@ -39,6 +41,27 @@ for i = 1, #fields, 2 do
       end
       seen[entry] = true
     end
+  end
+end
+-- The payload of the sidecar buffer is in the same ledgers, unlogged too: of open transactions, and of aborted ones until
+-- ledger/release_sidecar has deleted it.
+local pids = redis.call("ZREVRANGEBYSCORE", KEYS[16], -2, "-inf", "LIMIT", 0, HELD_MAX + 1)
+local aborts = redis.call("ZRANGEBYLEX", KEYS[17], "[!A ", "(!A!", "LIMIT", 0, HELD_MAX + 1)
+local read = #pids + #aborts
+if read > HELD_MAX then return { TOO_MANY, read } end
+for _, row in ipairs(#pids > 0 and redis.call("HMGET", KEYS[15], unpack(pids)) or {}) do
+  local txn = row and sidecar.parse(row)
+  for ledger, count in string.gmatch(txn and txn.spread or "", "(%-%d+):(%d+)") do
+    waits[ledger] = (waits[ledger] or 0) + tonumber(count)
+  end
+end
+for _, mark in ipairs(aborts) do
+  local batches = sidecar.batches(KEYS[17], string.sub(mark, 4), HELD_MAX + 1 - read)
+  read = read + #batches
+  if read > HELD_MAX then return { TOO_MANY, read } end
+  for _, batch in ipairs(batches) do
+    local ledger = string.match(batch, "^%S+ %d+ (%-%d+) ")
+    waits[ledger] = (waits[ledger] or 0) + 1
   end
 end
 local rows, opened = redis.call("HGETALL", KEYS[2]), whole(tonumber(own[1]) - 1)

@@ -7,6 +7,7 @@
 --- @include "include/end_pending_acks"
 --- @include "include/sidecar"
 local ROOM, LEFTOVERS = 300, 32 -- of one call
+local ONLY_BATCH = "^%S+ %d+ (%-%d+) (%d+) %d+ %d+ (%d+)$" -- in the sidecar buffer: ledger, entry, flags
 
 local function end_transactions(KEYS, ARGV, room, leftovers)
   local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -23,14 +24,21 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that other consumers may get now, or those behind them
   local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
   local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- writes that operations share
+  local opens, gone = {}, {} -- place of an operation → its row of `open`; producers whose row is deleted
 
   local function watermark_of(coordinator)
     if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
     return marks[coordinator]
   end
 
+  -- Returns the batch of a transaction of the sidecar buffer that has one.
+  local function only_batch(txn)
+    return sidecar.batches(buffer, txn.name, 1)[1]
+  end
+
   -- Ends a transaction of the sidecar buffer; returns its last offset and the number of its records, "-1" if it was aborted.
   local function end_aside(pid, txn, commit)
+    gone[pid] = true
     redis.call("HDEL", open_key, pid)
     redis.call("ZREM", firsts, pid)
     local outcome = commit and "committed" or "aborted"
@@ -43,8 +51,8 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     local ledger, entry, flags = txn.coordinator, txn.serial, sidecar.FLAG
     newest, bytes, next_offset = math.max(newest, txn.newest), bytes + txn.bytes, next_offset + txn.records
     if txn.batches == 1 then
-      local member, kind = sidecar.batches(buffer, txn.name, 1)[1], nil
-      ledger, entry, kind = string.match(member, "^%S+ %d+ (%-%d+) (%d+) %d+ %d+ (%d+)$")
+      local member, kind = only_batch(txn)
+      ledger, entry, kind = string.match(member, ONLY_BATCH)
       flags = flags + tonumber(kind)
       redis.call("ZREM", buffer, member)
     end
@@ -62,6 +70,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     local offset = whole(next_offset)
     redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
       "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", whole(newest))
+    gone[pid] = true
     redis.call("HDEL", open_key, pid)
     redis.call("ZREM", firsts, pid)
     next_offset = next_offset + 1
@@ -100,11 +109,22 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return true, used
   end
 
-  -- Reads the queues that the operations change.  An error there must come before the first write: behind it, a marker would
-  -- be above the end of the log, and acknowledgements neither pending nor settled.
-  local function read_queues()
+  -- Reads what end_aside needs.
+  local function read_aside(txn)
+    for number in string.gmatch(txn.spread, "(%-%d+):") do ledger_row(redis.call("HGET", KEYS[2], number)) end
+    if txn.batches == 1 and not string.match(only_batch(txn) or "", ONLY_BATCH) then
+      cursors.damaged("The sidecar buffer of the partition")
+    end
+  end
+
+  -- Reads the queues and rows that the operations change.  An error there must come before the first write: behind it, a
+  -- log entry would be above the end of the log, and acknowledgements neither pending nor settled.
+  local function read_all()
     local place, left, known = 6, room, {}
     for _ = 1, count do
+      opens[place] = redis.call("HGET", open_key, ARGV[place])
+      local aside = ARGV[place + 3] == "1" and opens[place] and sidecar.parse(opens[place])
+      if aside and aside.name == ARGV[place + 1] .. "-" .. ARGV[place + 2] then read_aside(aside) end
       local txn, indexes = ARGV[place + 1] .. "-" .. ARGV[place + 2], tonumber(ARGV[place + 6])
       for j = 1, indexes do
         local index = ARGV[place + 6 + j]
@@ -119,8 +139,8 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   local function finish(place, txn)
     local pid, coordinator, serial, commit = ARGV[place], ARGV[place + 1], ARGV[place + 2], ARGV[place + 3] == "1"
     local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
-    local open, marker, used = redis.call("HGET", open_key, pid), "-1", "_"
-    if open then
+    local open, marker, used = opens[place], "-1", "_"
+    if open and not gone[pid] then
       local epoch, c, s, first, aside = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
       if c == coordinator and s == serial then
         used = aside == "" and "o" .. first or "?" -- the sidecar buffer has neither offsets nor times
@@ -142,7 +162,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return marker, used
   end
 
-  read_queues()
+  read_all()
   local reply, at = { OK }, 6
   for i = 1, count do
     local txn = ARGV[at + 1] .. "-" .. ARGV[at + 2]

@@ -212,12 +212,12 @@ class DelayScripts:
         k, d = self.keys, self.delay
         keys = (
             k.state, k.ledgers, k.data(ledger - 1), d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved,
-            d.buckets, d.next, d.snaps, d.repeats,
+            d.buckets, d.next, d.snaps, d.repeats, k.open, k.firsts, k.sidecar,
         )  # fmt: skip
         reply = await self._call(CLEAR, keys, ledger, now_ms)
         if reply[0] == Status.TOO_MANY:
             raise TopicBusy(
-                f"Open transactions hold {reply[1]} scheduled records of {self._topic!r}, too many to clear the others "
+                f"Transactions hold {reply[1]} records or batches of {self._topic!r}, too many to clear the others "
                 "beside them; end these transactions, then clear again."
             )
         return None if reply[0] == Status.LEDGER_MOVED else int(reply[1])

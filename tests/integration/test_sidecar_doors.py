@@ -169,3 +169,12 @@ def test_the_command_line_creates_and_changes_topics_with_the_buffer(redis_url, 
         run(f"txns commit {txn}")
         run("topics grow pay --txn-buffer marker")
         assert "txn_buffer marker" in run("topics describe pay")
+
+
+async def test_cancelling_all_scheduled_records_keeps_open_transactions(broker):
+    opened = [await begun(broker, *values) for values in ("8", "9a", "b", "c")]
+    assert await broker.delayed.clear("t") == 0
+    for transaction in opened:
+        await broker.transactions.commit(transaction)
+    await broker.records.produce("t", records("d"))
+    assert await values_of(broker, "t") == [*ALL, "8", "9", "a", "b", "c", "d"]

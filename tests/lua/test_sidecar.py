@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from redis.exceptions import ResponseError
 
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import SIDECAR
@@ -292,3 +293,54 @@ def test_the_buffer_of_a_partition_of_an_older_release_is_made_and_stays(ledger)
         ledger.trim(below=2)
         ledger.release_all()
         assert ledger.client.zrange(ledger.keys.sidecar, 0, -1) == [b""]
+
+
+# -- clearing scheduled records ----------------------------------------------------------------------------------------
+
+
+def test_clearing_scheduled_records_keeps_open_and_aborted_transactions(ledger):
+    # Given two open transactions, one over several batches, and an aborted one whose payload is not deleted yet
+    ledger.aside(2, txn=(0, 1), pid=PID)
+    ledger.aside(1, txn=(0, 70), pid=8)
+    ledger.aside(1, txn=(0, 1), pid=PID)
+    ledger.aside(3, txn=(0, 7), pid=9)
+    ledger.end({"txn": (0, 7), "pid": 9, "commit": False})
+    # When everything that is scheduled is cancelled, and what nothing refers to is deleted
+    assert ledger.clear() == [Status.OK, 0]
+    assert ledger.row(-1)[4] == 4
+    ledger.trim()
+    assert len(ledger.payloads(-1)) == 4
+    # Then transactions continue in the next ledger, and are committed whole
+    ledger.aside(1, txn=(0, 1), pid=PID)
+    assert ledger.end({"txn": (0, 1), "pid": PID, "commit": True}) == [Status.OK, "3+4"]
+    assert ledger.end({"txn": (0, 70), "pid": 8, "commit": True}) == [Status.OK, "4+1"]
+    assert ledger.release_all()[0] == 1
+    assert (ledger.row(-1)[4], ledger.row(-2)[4]) == (0, 0)
+
+
+def test_clearing_is_refused_beside_more_transactions_than_a_call_may_read(ledger):
+    ledger.client.zadd(ledger.keys.firsts, {f"{pid}": -2 for pid in range(5_001)})
+    before = ledger.dump()
+    assert ledger.clear() == [Status.TOO_MANY, 5_001]
+    assert ledger.dump() == before
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["row is missing", "row is no row", "batch is missing"])
+def test_a_commit_of_what_is_damaged_changes_nothing(ledger, damage):
+    ledger.aside(2, txn=(0, 1), pid=PID)
+    match damage:
+        case "row is missing":
+            ledger.client.hdel(ledger.keys.ledgers, "-1")
+        case "row is no row":
+            ledger.client.hset(ledger.keys.ledgers, "-1", "1 0 1 -1 -1 7 0")
+        case "batch is missing":
+            ledger.client.zrem(ledger.keys.sidecar, ledger.buffer()[0])
+    before = ledger.dump()
+    with pytest.raises(ResponseError, match="DAMAGED"):
+        ledger.end({"txn": (0, 1), "pid": PID, "commit": True})
+    assert ledger.dump() == before
+    # An abort needs neither
+    assert ledger.end({"txn": (0, 1), "pid": PID, "commit": False}) == [Status.OK, "-1"]

@@ -225,7 +225,7 @@ class Delays(Ledger):
         ledger = self.delay_ledger if ledger is None else ledger
         keys = (
             k.ledgers, k.data(ledger - 1), d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved, d.buckets,
-            d.next, d.snaps, d.repeats,
+            d.next, d.snaps, d.repeats, k.open, k.firsts, k.sidecar,
         )  # fmt: skip
         return self.call("clear", keys, ledger, self.now, **more)
 

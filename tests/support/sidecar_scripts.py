@@ -58,6 +58,17 @@ class SidecarLedger(Ledger):
             if not more:
                 return entries, freed, calls
 
+    def clear(self) -> list[Any]:
+        """Cancels all scheduled records; appends go on in the next delay ledger."""
+        k, d = self.keys, self.keys.delay
+        keys = (
+            k.state, k.ledgers, k.data(self.aside_ledger - 1), d.state, d.open, d.closing, d.queue, d.live, d.parts,
+            d.moved, d.buckets, d.next, d.snaps, d.repeats, k.open, k.firsts, k.sidecar,
+        )  # fmt: skip
+        reply = self.run("delay/clear", keys, TOPIC_ID, self.aside_ledger, self.now)
+        self.aside_ledger -= reply[0] == Status.OK
+        return reply
+
     def buffer(self) -> list[str]:
         """Members, without the sentinel."""
         return [each.decode() for each in self.client.zrange(self.keys.sidecar, 0, -1) if each]
