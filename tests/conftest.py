@@ -6,18 +6,12 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
 
 from redis_ledger.telemetry import logs, metrics
-from tests.support.examples import examples
+from tests.support.examples import register_profiles
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster, redis_server
 
-# `fixed` draws the same examples in every run, so that no change fails for a history that it has nothing to do with.
-# `--hypothesis-profile=random` draws new ones, three times as many (tests/support/examples.py).  No deadlines: machines
-# are shared, so the time that an example takes says nothing.
-settings.register_profile("fixed", deadline=None, derandomize=True, database=None, max_examples=examples(100))
-settings.register_profile("random", deadline=None, print_blob=True)
-settings.load_profile("fixed")
+register_profiles()
 
 
 @pytest.fixture(autouse=True)

@@ -30,9 +30,8 @@ from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
 from redis_ledger.app.http.request import BATCH
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.records.build import encode
+from tests.support.examples import examples
 from tests.support.rest import open_broker
-
-EXAMPLES_MAX = 12
 
 
 @contextmanager
@@ -125,9 +124,7 @@ api = schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisCo
 # The broker is a thread of this process, and spreads what it does by `random`; Hypothesis takes that for the strategy.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @api.parametrize()
-@settings(
-    max_examples=EXAMPLES_MAX, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 def test_no_request_finds_a_500_or_an_undocumented_answer(case, address):
     answer = case.call(base_url=address, timeout=20)
     if answer.status_code == 404 and any(":" in unquote(str(given)) for given in (case.path_parameters or {}).values()):

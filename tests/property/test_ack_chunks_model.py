@@ -13,6 +13,7 @@ from redis_ledger.cursor import ack_chunks
 from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_scripts import CHUNK, Subscription, connected
+from tests.support.examples import examples
 from tests.support.fake_log import TOPIC_ID, FakeLog
 
 RECORDS = 3 * CHUNK + 50
@@ -100,7 +101,7 @@ class Run:
 def test_acknowledged_offsets_are_those_of_a_set_in_every_form(redis_url, prefix):
     numbers = count()
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
     @given(st.sampled_from([0, CHUNK - 9]), st.lists(steps, min_size=3, max_size=12))
     def check(start: int, history: list[Any]) -> None:
         run = Run(client, f"{prefix}-{next(numbers)}", start)

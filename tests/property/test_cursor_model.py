@@ -17,6 +17,7 @@ from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_model import DONE, Held, Leased, Model
 from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
+from tests.support.examples import examples
 from tests.support.fake_log import FakeLog
 
 CONSUMERS = ("c1", "c2", "c3")
@@ -298,7 +299,7 @@ class Run:
 def test_any_history_leaves_every_offset_where_the_model_has_it(redis_url, prefix, kind, buffer):
     numbers = count()
 
-    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(120), suppress_health_check=list(HealthCheck))
     @given(st.sampled_from([0, 0, CHUNK - 6, 3 * CHUNK - 3]), st.lists(steps, min_size=15, max_size=60))
     def check(start: int, history: list[tuple[Any, ...]]) -> None:
         # Given a subscription with something to read

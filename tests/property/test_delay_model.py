@@ -8,7 +8,6 @@ is left; after every step the counters agree with the live bits and with the mod
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,10 +19,8 @@ from redis_ledger.delay.bucket_storage import SnapshotSwept
 from redis_ledger.store.store import Store
 from tests.support.delay_maintenance import UPKEEP
 from tests.support.delay_model import Killed, Wire, World
+from tests.support.examples import examples
 from tests.support.redis_servers import redis_server
-
-EXAMPLES = int(os.environ.get("DELAY_MODEL_EXAMPLES", "400"))
-
 
 # -- histories ---------------------------------------------------------------------------------------------------------
 
@@ -164,12 +161,7 @@ def runner() -> Iterator[tuple[asyncio.Runner, Store]]:
         loop.run(store.close())
 
 
-@pytest.mark.timeout(3_600)
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=examples(400), suppress_health_check=list(HealthCheck))
 @given(history=histories())
 def test_whatever_happens_each_record_comes_once_in_due_order_and_never_early(runner, history):
     """DD-01, DD-16, DD-30, DD-64."""

@@ -18,6 +18,7 @@ from redis_ledger.kafka.protocol.messages import API_VERSIONS
 from redis_ledger.kafka.protocol.primitives import BadFrame
 from redis_ledger.kafka.protocol.registry import decode_request
 from tests.support import kafka_codec
+from tests.support.examples import examples
 from tests.support.kafka_message_strategies import (
     MESSAGES,
     as_kio_tells,
@@ -35,7 +36,7 @@ CAPTURED = [
     for one in json.loads((Path(__file__).parents[1] / "unit" / "kafka" / "frames.json").read_text())
 ]
 # One definition serves every message, each with its own values: Hypothesis finds that worth a warning.
-few = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+few = settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 names = pytest.mark.parametrize("name", MESSAGES)
 
 # kio 0.6.5 was made from Kafka 4.3, which did not have these.
@@ -69,7 +70,7 @@ def test_kio_reads_what_we_write_and_we_read_what_kio_writes(name):
     classes = {version: kio_class(message, version) for version in message.versions.all()}
     assert {(name, version) for version, cls in classes.items() if cls is None} <= NEWER_THAN_KIO
 
-    @settings(few, max_examples=12)
+    @settings(few, max_examples=examples(12))
     @given(values(name, plain=True))
     def check(value):
         for version, cls in classes.items():
@@ -157,13 +158,13 @@ def check_harmless(data: bytes) -> None:
     assert frame.read_request(memoryview(again)[4:], frame.read_header(memoryview(again)[4:])) == request
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500))
 @given(st.sampled_from(CAPTURED), edits)
 def test_a_client_s_request_with_bytes_changed_is_harmless(data, changes):
     check_harmless(mutated(data, changes))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.data(), edits)
 def test_any_request_with_bytes_changed_is_harmless(data, changes):
     api = data.draw(st.sampled_from(list(API_VERSIONS.values())))
@@ -173,7 +174,7 @@ def test_any_request_with_bytes_changed_is_harmless(data, changes):
     check_harmless(mutated(b"".join(kafka_codec.request(api.key, version, 1, None, value))[4:], changes))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     st.binary(max_size=200)
     | st.lists(st.sampled_from([b"\x01", b"\x02", b"\0", b"\xff", b"\0\0\0\x01"]), max_size=80).map(b"".join)

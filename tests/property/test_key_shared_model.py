@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION, connected
+from tests.support.examples import examples
 from tests.support.fake_log import FakeLog
 from tests.support.key_shared import KeySharedSubscription
 
@@ -237,7 +238,7 @@ class Run:
 def test_any_history_keeps_keys_in_order_and_delivers_everything(redis_url, prefix):
     numbers = count()
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(200), suppress_health_check=list(HealthCheck))
     @given(st.lists(steps, min_size=15, max_size=60))
     @example(
         [

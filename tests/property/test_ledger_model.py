@@ -32,13 +32,13 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
+from tests.support.examples import examples
 from tests.support.ledger_scripts import Ledger
 from tests.support.redis_servers import redis_server
 
 WRAP = 2**31
 TOPIC, TOPIC_ID = "orders", "t-1"
 names = itertools.count()
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(start=st.sampled_from([None, 7, WRAP - 3, WRAP - 20]), history=st.lists(steps, min_size=5, max_size=40))
 def test_the_window_of_sequences_does_what_kip_98_says(url, start, history):
     client = redis.Redis.from_url(url)
@@ -285,7 +285,7 @@ def runner(url) -> Iterator[tuple[asyncio.Runner, Store]]:
         loop.run(store.close())
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(250), suppress_health_check=list(HealthCheck))
 @given(
     history=st.lists(steps_, min_size=4, max_size=30),
     bytes_max=st.sampled_from([1, 25, 1000]),

@@ -21,6 +21,7 @@ from redis_ledger.broker.types import Isolation
 from redis_ledger.ids import TxnId
 from redis_ledger.records.build import encode
 from tests.support.broker import one
+from tests.support.examples import examples
 from tests.support.offload_job import RecordFields, offload, seen
 
 T0 = 1_700_000_000_000
@@ -128,7 +129,7 @@ async def play(
         return before, await fresh(url, prefix, home, range(end + 1), sizes)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, min_size=6, max_size=20), st.lists(st.integers(1, 800), min_size=1, max_size=3))
 def test_reads_of_an_offloaded_log_are_unchanged(redis_url, monkeypatch, history, sizes):
     monkeypatch.setattr("redis_ledger.offload.to_batches.RECORDS_MAX", 2)  # so that row groups make several batches

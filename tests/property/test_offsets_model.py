@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.store.script_status import Status
+from tests.support.examples import examples
 from tests.support.group_offset_scripts import Group
 from tests.support.ledger_scripts import Ledger
 
@@ -130,7 +131,7 @@ class Run:
 def test_any_history_leaves_the_offset_that_the_model_has(redis_url, prefix):
     numbers = count()
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(200), suppress_health_check=list(HealthCheck))
     @given(st.lists(steps, min_size=10, max_size=40))
     def check(history: list[tuple[Any, ...]]) -> None:
         run = Run(client, f"{prefix}-{next(numbers)}")

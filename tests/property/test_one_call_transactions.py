@@ -31,6 +31,7 @@ from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.records.build import encode
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import one, records
+from tests.support.examples import examples
 from tests.support.redis_servers import redis_server
 
 TOPICS = {"a": 2, "b": 1, "in": 1}
@@ -38,7 +39,6 @@ TOPICS_IN = {"a": "marker", "b": "sidecar", "in": "marker"}  # → transaction b
 PLACES = [("a", 0), ("a", 1), ("b", 0)]
 MESSAGES = 12
 worlds_made = itertools.count()
-pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -247,9 +247,9 @@ async def assert_worlds_agree(url: str, history: list[tuple[Any, ...]]) -> None:
 
 # Not shrunk: an example takes seconds.
 @settings(
-    max_examples=6,
+    max_examples=examples(6),
     phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=list(HealthCheck),
 )
 @given(st.lists(steps, min_size=5, max_size=40))
 def test_a_history_in_one_call_or_in_several_leaves_the_same_state(url, history):

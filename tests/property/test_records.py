@@ -17,6 +17,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.control import read_marker
 from redis_ledger.records.partitioner import murmur2
 from redis_ledger.records.read import Record, decode, decode_range
+from tests.support.examples import examples
 
 BATCH_BYTES_MAX = 1 << 20
 LIMITS = DEFAULT._replace(decoded_bytes=1 << 20)  # small, so that a mutated length does not cost the test its time
@@ -107,7 +108,7 @@ def test_concatenated_batches_come_apart_where_they_were_joined(given_: list[Any
             split(whole + encode([(None, b"x", (), 0)])[:cut])
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(records, codecs, edits, st.booleans())
 def test_a_damaged_batch_is_refused_or_read_and_never_anything_else(
     given_: list[Any], codec: int, changes: list[Any], mend: bool
@@ -119,7 +120,7 @@ def test_a_damaged_batch_is_refused_or_read_and_never_anything_else(
     assert refusal if counts is None else all(decoded == said for decoded, said in counts)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(records, codecs, edits)
 def test_a_batch_with_a_damaged_header_is_refused_or_read_and_never_anything_else(
     given_: list[Any], codec: int, changes: list[Any]

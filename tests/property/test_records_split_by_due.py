@@ -12,6 +12,7 @@ from redis_ledger.records.batch import HEADER_BYTES, check, read_header
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from tests.property.test_records import blobs, codecs, edits, headers, mutated, times
+from tests.support.examples import examples
 from tests.support.split_by_due import RECEIVED_MS, parted
 
 waits: st.SearchStrategy[list[tuple[str, bytes]]] = st.one_of(
@@ -46,7 +47,7 @@ def plain(payload: bytes) -> list[Any]:
     return [(r.key, r.value, r.headers, r.timestamp_ms) for r in found]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(records, codecs, producers)
 def test_every_record_comes_out_once_with_its_due_time_and_as_it_was(given_: Any, codec: int, producer: Any) -> None:
     pid, epoch, sequence, transactional = producer
@@ -76,7 +77,7 @@ def test_every_record_comes_out_once_with_its_due_time_and_as_it_was(given_: Any
         assert (header.producer_id, header.producer_epoch, header.is_transactional) == (pid, epoch, transactional)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(records, codecs, edits)
 def test_a_damaged_batch_is_refused_or_cut_apart_and_never_anything_else(given_: Any, codec: int, changes: Any) -> None:
     batch = mutated(encode(given_, compression=codec), changes, from_byte=HEADER_BYTES, mend=True)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from redis_ledger.cursor import ack_chunks
 from redis_ledger.cursor.ack_chunks import CHUNK
 from redis_ledger.cursor.ranges import Range, to_ranges
+from tests.support.examples import examples
 
 
 def test_a_chunk_is_the_union_of_its_forms():
@@ -42,7 +43,7 @@ def test_fields_that_reach_beyond_an_offset_are_found_in_every_form():
     assert ack_chunks.beyond(fields, 2 * CHUNK) == [b"8e90", b"8e91", b"9e92", b"2"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.dictionaries(
         st.one_of(

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.groups.assignors import ASSIGNORS, Assigned, Members, Partitions, Slice, Subscriber, range_, uniform
+from tests.support.examples import examples
 
 TOPICS = [bytes([n]) * 16 for n in range(1, 6)]
 NAMES = [f"m{n}" for n in range(12)]
@@ -180,7 +181,7 @@ def test_range_keeps_the_place_of_a_static_member_that_comes_back_under_another_
     assert range_(before, {TOPICS[0]: 5})["x"] == range_(after, {TOPICS[0]: 5})["z"]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(case=existing())
 def test_order_of_members_makes_no_difference(case):
     members, partitions = case

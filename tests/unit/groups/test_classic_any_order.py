@@ -12,6 +12,7 @@ from redis_ledger.errors import LedgerError
 from redis_ledger.groups.classic import NEW_MEMBER_MS
 from redis_ledger.groups.member import OVERHEAD_BYTES, GroupState, Joined, Synced
 from tests.support.classic import DELAY, REBALANCE, SESSION, Play
+from tests.support.examples import examples
 
 INSTANCES = ["i", "j"]
 ALL = 0b1111_1111
@@ -223,4 +224,4 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=200, stateful_step_count=60, deadline=None)
+TestAnyOrder.settings = settings(max_examples=examples(200), stateful_step_count=60)

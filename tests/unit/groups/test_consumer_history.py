@@ -11,6 +11,7 @@ from tests.support.consumer_group import (
     slices,
     topics,
 )
+from tests.support.examples import examples
 
 CLIENTS = ("a", "b", "c", "d")
 events = st.one_of(
@@ -24,7 +25,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(history=st.lists(events, max_size=60))
 def test_no_partition_is_read_by_two_and_in_the_end_each_by_one(history):
     # Given any history of members that come, go, lose answers and change their minds, of topics and of dying brokers

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from redis_ledger.errors import InvalidRegex
 from redis_ledger.groups import patterns
 from redis_ledger.groups.patterns import Pattern, Resolver
+from tests.support.examples import examples
 
 names = st.text("abA0_.-", min_size=1, max_size=12)  # \B and no text at all is where Python differs
 atoms = st.sampled_from(
@@ -47,7 +48,7 @@ def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(text=st.recursive(atoms, grown, max_leaves=8), name=names)
 def test_it_matches_what_pythons_own_engine_matches(text, name):
     assert Pattern(text).matches(name) == (re.fullmatch(text, name) is not None)

@@ -11,6 +11,7 @@ from redis.crc import key_slot as redis_key_slot
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.connection import LARGE_BYTES, concat, pack
 from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, missing_script
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ args = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(args, min_size=1, max_size=3))
 def test_encoded_commands_are_decoded_and_large_arguments_are_not_copied(commands):
     frame = concat([pack(command) for command in commands])
