@@ -9,9 +9,23 @@ import pytest
 
 from redis_ledger.telemetry import logs, metrics
 from tests.support.examples import register_profiles
+from tests.support.random_order import RandomOrder
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster, redis_server
+from tests.support.time_limits import TimeLimits
 
 register_profiles()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--random-order", type=int, metavar="SEED", help="run tests in an order that this number determines"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(TimeLimits(config))
+    if (seed := config.getoption("random_order", None)) is not None:
+        config.pluginmanager.register(RandomOrder(seed))
 
 
 @pytest.fixture(autouse=True)
