@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import redis
 from redis.crc import key_slot
 
-from tests.support.cursor_scripts import Subscription, connected
+from tests.support.cursor_scripts import Subscription
 from tests.support.delay_scripts import Delays
-from tests.support.fake_log import FakeLog
+from tests.support.fake_log import FakeLog, keys_of_log
 from tests.support.ledger_scripts import Ledger, TxnCoordinator
 
 Connect = Callable[[str], redis.Redis]
 
 
-@pytest.fixture(params=["single", "cluster", "evalsha"])
+# A cluster refuses keys of other slots and keys that a call does not name, so it is stricter than a single server.
+# `make test` calls functions there, and scripts by EVALSHA on a single server.
+@pytest.fixture(params=[pytest.param("single", marks=pytest.mark.full), "cluster", "evalsha"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
     """A client of the node that owns a key.  evalsha: it calls scripts as a broker does if Redis takes no libraries."""
     clients: list[redis.Redis] = []
@@ -63,16 +64,20 @@ def delays(connect: Connect, prefix: str) -> Iterator[Delays]:
     made.check()
 
 
-@pytest.fixture(params=["redis_url", "cluster_url", "evalsha"])
-def client(request: pytest.FixtureRequest) -> Iterator[Any]:
-    by_sha = request.param == "evalsha"
-    with connected(request.getfixturevalue("redis_url" if by_sha else request.param)) as opened:
-        opened.calls_by_sha = by_sha
+@pytest.fixture(params=[pytest.param("redis_url", marks=pytest.mark.full), "cluster_url", "evalsha"])
+def client(request: pytest.FixtureRequest, prefix: str) -> Iterator[redis.Redis]:
+    """A client of the node that has the log of this prefix."""
+    if request.param == "cluster_url":
+        url = request.getfixturevalue("cluster").owner(key_slot(keys_of_log(prefix).state)).url
+    else:
+        url = request.getfixturevalue("redis_url")
+    with redis.Redis.from_url(url) as opened:
+        opened.calls_by_sha = request.param == "evalsha"
         yield opened
 
 
 @pytest.fixture
-def log(client: Any, prefix: str) -> FakeLog:
+def log(client: redis.Redis, prefix: str) -> FakeLog:
     """A partition's log without records."""
     return FakeLog(client, prefix)
 

@@ -14,11 +14,15 @@ TOPIC_ID = "t-1"
 TRANSACTIONAL, ABORT_MARKER, COMMIT_MARKER, CHUNK, SIDECAR = 1, 3, 7, 17, 32
 
 
+def keys_of_log(prefix: str) -> PartitionKeys:
+    """The prefix is in the hash tag as well, so that on a cluster tests spread over the nodes."""
+    return PartitionKeys(prefix, f"orders-{prefix}", 0)
+
+
 class FakeLog:
     def __init__(self, client: Any, prefix: str, *, next_offset: int = 0) -> None:
         self.client = client
-        # The prefix is in the hash tag as well, so that on a cluster tests spread over the nodes.
-        self.keys = PartitionKeys(prefix, f"orders-{prefix}", 0)
+        self.keys = keys_of_log(prefix)
         self.next = self.start = next_offset
         self.firsts: dict[str, int] = {}  # open transactions: producer → first offset
         self.entries = 0
@@ -56,9 +60,8 @@ class FakeLog:
         """The offset of the marker."""
         first = self.firsts.pop(producer)
         offset = self.next
-        self._entry(1, 0, producer, COMMIT_MARKER if commit else ABORT_MARKER)
-        if not commit:
-            self.client.zadd(self.keys.aborted, {f"{producer} {first} {self.stable}": offset})
+        flags = COMMIT_MARKER if commit else ABORT_MARKER
+        self._entry(1, 0, producer, flags, aborted_from=None if commit else first)
         return offset
 
     def gap(self, offsets: int) -> None:
@@ -72,7 +75,7 @@ class FakeLog:
         self.client.xtrim(self.keys.log, minid=f"{start}-0", approximate=False)
         self._state()
 
-    def _entry(self, records: int, size: int, producer: str, flags: int) -> None:
+    def _entry(self, records: int, size: int, producer: str, flags: int, *, aborted_from: int | None = None) -> None:
         base, self.next = self.next, self.next + records
         self.entries += 1
         data = flags in (0, TRANSACTIONAL, CHUNK, SIDECAR)
@@ -80,9 +83,13 @@ class FakeLog:
             "l": 1 if data else 0, "e": self.entries if data else 0, "b": base, "n": records, "s": size, "p": producer,
             "v": 0, "q": -1, "f": flags, "t": 1_000 + base, "m": 1_000 + base,
         }  # fmt: skip
-        self.client.xadd(self.keys.log, fields, id=f"{self.next - 1}-1")
-        self._state()
+        with self.client.pipeline(transaction=False) as together:
+            together.xadd(self.keys.log, fields, id=f"{self.next - 1}-1")
+            self._state(together)
+            if aborted_from is not None:
+                together.zadd(self.keys.aborted, {f"{producer} {aborted_from} {self.stable}": base})
+            together.execute()
 
-    def _state(self, **more: Any) -> None:
+    def _state(self, client: Any = None, **more: Any) -> None:
         fields = {"next": self.next, "start": self.start, "stable": self.stable, "ledger": 1, **more}
-        self.client.hset(self.keys.state, mapping=fields)
+        (self.client if client is None else client).hset(self.keys.state, mapping=fields)
