@@ -14,6 +14,8 @@ from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION, CursorContent, Go
 from tests.support.fake_log import TOPIC_ID, FakeLog
 from tests.support.script_functions import run_script
 
+WINDOW_MAX = 8_192  # records whose keys a call names, when the test does not choose them
+
 
 class KeySharedSubscription(Subscription):
     """key_of: offset → key, of records; the others have none."""
@@ -41,7 +43,8 @@ class KeySharedSubscription(Subscription):
     ) -> list[Any]:
         p, client = self.log.keys, self.log.client
         if window is None:
-            window = int(client.hget(self.keys.cursor, "read")), int(client.hget(p.state, "next"))
+            read, end = int(client.hget(self.keys.cursor, "read")), int(client.hget(p.state, "next"))
+            window = read, min(end, read + WINDOW_MAX)
         hashes = b"".join(self.hash(offset) for offset in range(*window))
         args = (
             TOPIC_ID, consumer, self.now, most, most_bytes, ACK_TIMEOUT, session, request, again, *limits, waiting_max,
