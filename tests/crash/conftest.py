@@ -4,7 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.forked_cases import ForkedCases
 from tests.support.processes import Serve
+
+
+@pytest.fixture(scope="session")
+def run_case() -> Iterator[ForkedCases]:
+    """Runs a case in a process that dies at a chosen write, and returns its report."""
+    cases = ForkedCases()
+    yield cases
+    cases.end()
 
 
 @pytest.fixture

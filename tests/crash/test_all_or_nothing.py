@@ -19,7 +19,7 @@ import pytest
 
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import ROOT
+from tests.support.processes import ROOT
 from tests.support.redis_servers import redis_server
 from tests.support.sidecar import all_buffered
 

@@ -20,7 +20,7 @@ import pytest
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
 from tests.support.broker import SHORT, backlog, eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import ROOT
+from tests.support.processes import ROOT
 from tests.support.redis_servers import Server, redis_server
 
 PARTITIONS = 4

@@ -16,7 +16,8 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import INPUT, Case, Report, RunCase, crash_child, together_step
+from tests.support.crash_child import INPUT, Case, Report, together_step
+from tests.support.forked_cases import ForkedCases
 from tests.support.sidecar import MARKER, MIXED, all_buffered, appends, create_sinks
 
 OUTPUT = [{0: [value.upper()]} for value in INPUT]
@@ -33,12 +34,12 @@ async def prepared(broker: Broker, url: str, when: str, n: int, buffers: Sequenc
 
 
 async def cut_at_every_write(
-    run: RunCase, broker: Broker, url: str, when: str, buffers: Sequence[str]
+    run_case: ForkedCases, broker: Broker, url: str, when: str, buffers: Sequence[str]
 ) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, when, n, buffers)
-        report = await run(case)
+        report = await run_case(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -65,11 +66,11 @@ async def done_again(broker: Broker, case: Case, decided: bool) -> None:
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_there_once(
-    redis_url, prefix, when, at_once, buffers
+    run_case, redis_url, prefix, when, at_once, buffers
 ):
-    async with one(redis_url, prefix, coordinators=1) as broker, crash_child() as run:
+    async with one(redis_url, prefix, coordinators=1) as broker:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, redis_url, when, buffers)
+        cases = await cut_at_every_write(run_case, broker, redis_url, when, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         assert Counter(writes) == WRITES | appends(buffers)

@@ -22,7 +22,7 @@ from redis_ledger.delay.index import UNLISTED_MS_MAX, DelayIndex
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.records.read import decode
 from tests.support.broker import SHORT, eventually, live_transactions, one
-from tests.support.crash_child import ROOT, StepsReport
+from tests.support.crash_child import StepsReport
 from tests.support.delayed_child import (
     MOVED_TO,
     REPEAT_MS,
@@ -31,8 +31,8 @@ from tests.support.delayed_child import (
     STEPS,
     TOPIC,
     Case,
-    delayed_child,
 )
+from tests.support.processes import ROOT
 from tests.support.scheduled import HOUR_MS, LATE_MS_MAX, PATIENCE_S, ScheduledTopic
 
 AT_ONCE = 12  # cases that are checked together
@@ -146,18 +146,17 @@ async def gone_on_with(url: str, case: Case, report: StepsReport) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_scheduled_records_survive_a_kill_at_any_write(redis_url, prefix, when):
+async def test_scheduled_records_survive_a_kill_at_any_write(run_case, redis_url, prefix, when):
     cases: list[tuple[Case, StepsReport]] = []
-    async with delayed_child() as run:
-        # Given the scenario, cut once at every write it makes
-        for n in range(1, 120):
-            async with one(redis_url, f"{prefix}-{n}", **SETTINGS) as broker:
-                await broker.topics.create(TOPIC)
-                hour_ms = broker.delayed.now_ms() + HOUR_MS
-            case = Case(redis_url, f"{prefix}-{n}", n, when, hour_ms)
-            cases.append((case, await run(case)))
-            if not cases[-1][1].died:
-                break
+    # Given the scenario, cut once at every write it makes
+    for n in range(1, 120):
+        async with one(redis_url, f"{prefix}-{n}", **SETTINGS) as broker:
+            await broker.topics.create(TOPIC)
+            hour_ms = broker.delayed.now_ms() + HOUR_MS
+        case = Case(redis_url, f"{prefix}-{n}", n, when, hour_ms)
+        cases.append((case, await run_case(case)))
+        if not cases[-1][1].died:
+            break
     # Then each of them has been passed
     writes = cases[-1][1].writes
     assert set(writes) >= WRITES

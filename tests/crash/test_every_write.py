@@ -33,7 +33,8 @@ from tests.support.broker import (
     records,
     visible,
 )
-from tests.support.crash_child import Case, Report, RunCase, calls_step, crash_child, execute_step
+from tests.support.crash_child import Case, Report, calls_step, execute_step
+from tests.support.forked_cases import ForkedCases
 from tests.support.sidecar import MARKER, MIXED, SIDECAR, all_buffered, appends, create_sinks
 
 TIMEOUT_MS = 1_500
@@ -104,13 +105,13 @@ async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int, in_on
 
 
 async def cut_at_every_write(
-    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
+    run_case: ForkedCases, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
 ) -> list[tuple[Case, Report]]:
     """One case after the other, each at a later write, the last of which survives."""
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, step, when, n, in_one_call, buffers)
-        report = await run(case)
+        report = await run_case(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -166,6 +167,7 @@ async def repeated(broker: Broker, case: Case, decided: bool) -> None:
 
 
 async def assert_cut_and_mended(
+    run_case: ForkedCases,
     url: str,
     prefix: str,
     step: Literal["execute", "calls"],
@@ -177,9 +179,9 @@ async def assert_cut_and_mended(
 ) -> None:
     """in_one_call: whether the transaction ends in one call.  What mends it uses the other way.  buffers: of the
     two topics that the step writes to."""
-    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
+    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call, buffers)
+        cases = await cut_at_every_write(run_case, broker, url, step, when, in_one_call, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         calls = IN_ONE_CALL if in_one_call else IN_SEVERAL_CALLS
@@ -206,58 +208,62 @@ async def assert_cut_and_mended(
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_repeated(
-    redis_url, prefix, when, at_once, in_one_call
+    run_case, redis_url, prefix, when, at_once, in_one_call
 ):
     """CL-15, CL-19, TS-04, TC-20: one call, repeated under its nonce."""
-    await assert_cut_and_mended(redis_url, prefix, "execute", when, at_once=at_once, in_one_call=in_one_call)
+    await assert_cut_and_mended(run_case, redis_url, prefix, "execute", when, at_once=at_once, in_one_call=in_one_call)
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("buffers", [SIDECAR, MIXED], ids=["sidecar", "mixed"])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_step_that_writes_to_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
-    redis_url, prefix, when, buffers, in_one_call
+    run_case, redis_url, prefix, when, buffers, in_one_call
 ):
     """SC-05, SC-06, CL-15, TC-20: nothing of it stays in the buffers but what was committed."""
     await assert_cut_and_mended(
-        redis_url, prefix, "execute", when, at_once=in_one_call, in_one_call=in_one_call, buffers=buffers
+        run_case, redis_url, prefix, "execute", when, at_once=in_one_call, in_one_call=in_one_call, buffers=buffers
     )
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_transaction_in_sidecar_buffers_cut_at_any_write_is_all_or_nothing(
-    redis_url, prefix, when, in_one_call
+    run_case, redis_url, prefix, when, in_one_call
 ):
     """SC-05, SC-06, SC-07: begin, two produces, an acknowledgement and a commit."""
     await assert_cut_and_mended(
-        redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call, buffers=SIDECAR
+        run_case, redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call, buffers=SIDECAR
     )
 
 
 @pytest.mark.parametrize(("way", "buffers"), [("execute", MIXED), ("calls", SIDECAR)])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(cluster_url, prefix, when, way, buffers):
+async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(
+    run_case, cluster_url, prefix, when, way, buffers
+):
     """SC-05, SC-06, TC-20: participants and coordinator on different nodes."""
-    await assert_cut_and_mended(cluster_url, prefix, way, when, at_once=False, in_one_call=False, buffers=buffers)
+    await assert_cut_and_mended(
+        run_case, cluster_url, prefix, way, when, at_once=False, in_one_call=False, buffers=buffers
+    )
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_comes_back(
-    redis_url, prefix, when, in_one_call
+    run_case, redis_url, prefix, when, in_one_call
 ):
     """CL-15, CL-19, TS-04, TS-11, AK-04: begin, two produces, an acknowledgement and a commit."""
-    await assert_cut_and_mended(redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call)
+    await assert_cut_and_mended(run_case, redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix, when):
+async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(run_case, cluster_url, prefix, when):
     """CL-15, TC-20: participants and coordinator on different nodes; another broker serves all the while."""
-    await assert_cut_and_mended(cluster_url, prefix, "execute", when, at_once=False, in_one_call=False)
+    await assert_cut_and_mended(run_case, cluster_url, prefix, "execute", when, at_once=False, in_one_call=False)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix, when):
+async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(run_case, cluster_url, prefix, when):
     """CL-15, TC-20: as above, call by call."""
-    await assert_cut_and_mended(cluster_url, prefix, "calls", when, at_once=False, in_one_call=False)
+    await assert_cut_and_mended(run_case, cluster_url, prefix, "calls", when, at_once=False, in_one_call=False)

@@ -16,7 +16,8 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import GROUP, INPUT, Case, Report, RunCase, crash_child, kafka_step
+from tests.support.crash_child import GROUP, INPUT, Case, Report, kafka_step
+from tests.support.forked_cases import ForkedCases
 from tests.support.sidecar import MARKER, MIXED, all_buffered, appends, create_sinks
 
 OUTPUT = [value.upper() for value in INPUT]
@@ -36,12 +37,12 @@ async def prepared(
 
 
 async def cut_at_every_write(
-    run: RunCase, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
+    run_case: ForkedCases, broker: Broker, url: str, step: str, when: str, in_one_call: bool, buffers: Sequence[str]
 ) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, step, when, n, in_one_call, buffers)
-        report = await run(case)
+        report = await run_case(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -68,11 +69,18 @@ async def begun_again(broker: Broker, case: Case) -> None:
 
 
 async def assert_cut_and_mended(
-    url: str, prefix: str, step: str, when: str, *, in_one_call: bool, buffers: Sequence[str] = MARKER
+    run_case: ForkedCases,
+    url: str,
+    prefix: str,
+    step: str,
+    when: str,
+    *,
+    in_one_call: bool,
+    buffers: Sequence[str] = MARKER,
 ) -> None:
-    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker, crash_child() as run:
+    async with one(url, prefix, coordinators=1, one_call_transactions=not in_one_call) as broker:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(run, broker, url, step, when, in_one_call, buffers)
+        cases = await cut_at_every_write(run_case, broker, url, step, when, in_one_call, buffers)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         counted = Counter(writes)
@@ -91,19 +99,19 @@ async def assert_cut_and_mended(
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", ["kafka 1", "kafka 2"])
 async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_next_producer(
-    redis_url, prefix, step, when, in_one_call
+    run_case, redis_url, prefix, step, when, in_one_call
 ):
-    await assert_cut_and_mended(redis_url, prefix, step, when, in_one_call=in_one_call)
+    await assert_cut_and_mended(run_case, redis_url, prefix, step, when, in_one_call=in_one_call)
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_kafka_transaction_in_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
-    redis_url, prefix, when, in_one_call
+    run_case, redis_url, prefix, when, in_one_call
 ):
     """SC-05, SC-06"""
-    await assert_cut_and_mended(redis_url, prefix, "kafka 2", when, in_one_call=in_one_call, buffers=MIXED)
+    await assert_cut_and_mended(run_case, redis_url, prefix, "kafka 2", when, in_one_call=in_one_call, buffers=MIXED)
 
 
-async def test_a_kafka_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
-    await assert_cut_and_mended(cluster_url, prefix, "kafka 2", "after", in_one_call=False)
+async def test_a_kafka_transaction_cut_at_any_write_is_mended_on_a_cluster(run_case, cluster_url, prefix):
+    await assert_cut_and_mended(run_case, cluster_url, prefix, "kafka 2", "after", in_one_call=False)

@@ -19,7 +19,7 @@ from redis_ledger.offload.scripts import OffloadState
 from redis_ledger.offload.segment import open_home, read_groups, to_rows
 from tests.support.broker import one
 from tests.support.crash_child import StepsReport
-from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, offload_child, prepare
+from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, prepare
 
 AT_ONCE = 8  # cases that are checked concurrently
 # Three rolls and plans, two publishes, each of which drops payload, and the deletion of records that cuts a ledger.
@@ -97,18 +97,19 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
 @pytest.mark.parametrize(
     ("servers", "when"), [("redis_url", "before"), ("redis_url", "after"), ("cluster_url", "after")]
 )
-async def test_offloading_completes_after_a_crash_at_any_write(request, prefix, tmp_path: Path, servers, when):
+async def test_offloading_completes_after_a_crash_at_any_write(
+    request, run_case, prefix, tmp_path: Path, servers, when
+):
     url = request.getfixturevalue(servers)
     cases: list[tuple[Case, StepsReport]] = []
-    async with offload_child() as run:
-        # Given the scenario, cut once at every write
-        for n in range(1, 60):
-            case = Case(url, f"{prefix}-{n}", n, when, str(tmp_path / str(n)))
-            async with one(url, case.prefix, **SETTINGS) as broker:
-                await prepare(broker)
-            cases.append((case, await run(case)))
-            if not cases[-1][1].died:
-                break
+    # Given the scenario, cut once at every write
+    for n in range(1, 60):
+        case = Case(url, f"{prefix}-{n}", n, when, str(tmp_path / str(n)))
+        async with one(url, case.prefix, **SETTINGS) as broker:
+            await prepare(broker)
+        cases.append((case, await run_case(case)))
+        if not cases[-1][1].died:
+            break
     # Then every write has been covered
     writes = cases[-1][1].writes
     assert Counter(writes) == WRITES

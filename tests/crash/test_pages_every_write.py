@@ -10,44 +10,44 @@ from typing import Any
 import pytest
 
 from tests.support.broker import one
-from tests.support.multi_write_child import Case, paged_child
+from tests.support.forked_cases import ForkedCases
+from tests.support.multi_write_child import Case
 from tests.support.multi_write_work import WORKS
 
 WRITES_MAX = 80
 ON_A_CLUSTER = ("ack", "wide end", "delete subscription", "delete topic", "delete group", "clear")
 
 
-async def assert_mended(url: str, prefix: str, name: str, when: Any) -> None:
+async def assert_mended(run_case: ForkedCases, url: str, prefix: str, name: str, when: Any) -> None:
     work = WORKS[name]
-    async with paged_child() as run:
 
-        async def cut(n: int) -> list[str] | None:
-            """The work, cut at its n-th write and continued by a new broker; returns its writes if it was not cut."""
-            topic = f"t{n}"
-            async with one(url, prefix, coordinators=1) as broker:
-                await work.prepare(broker, topic)
-            report = await run(Case(url, prefix, name, topic, n, when))
-            assert len(report.writes) >= n
-            async with one(url, prefix, coordinators=1) as broker:
-                await work.mend(broker, topic)
-                await work.check(broker, topic)
-            return None if report.died else report.writes
+    async def cut(n: int) -> list[str] | None:
+        """The work, cut at its n-th write and continued by a new broker; returns its writes if it was not cut."""
+        topic = f"t{n}"
+        async with one(url, prefix, coordinators=1) as broker:
+            await work.prepare(broker, topic)
+        report = await run_case(Case(url, prefix, name, topic, n, when))
+        assert len(report.writes) >= n
+        async with one(url, prefix, coordinators=1) as broker:
+            await work.mend(broker, topic)
+            await work.check(broker, topic)
+        return None if report.died else report.writes
 
-        writes = await cut(0)
-        assert writes is not None
-        assert writes.count(work.script) >= work.calls, "it is not long enough for several pages"
-        assert len(writes) <= WRITES_MAX or work.only
-        for n, write in enumerate(writes, 1):
-            if not work.only or write == work.only:
-                assert await cut(n) is None
+    writes = await cut(0)
+    assert writes is not None
+    assert writes.count(work.script) >= work.calls, "it is not long enough for several pages"
+    assert len(writes) <= WRITES_MAX or work.only
+    for n, write in enumerate(writes, 1):
+        if not work.only or write == work.only:
+            assert await cut(n) is None
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", WORKS)
-async def test_work_cut_at_any_write_is_continued(redis_url, prefix, name, when):
-    await assert_mended(redis_url, prefix, name, when)
+async def test_work_cut_at_any_write_is_continued(run_case, redis_url, prefix, name, when):
+    await assert_mended(run_case, redis_url, prefix, name, when)
 
 
 @pytest.mark.parametrize("name", ON_A_CLUSTER)
-async def test_work_cut_at_any_write_is_continued_on_a_cluster(cluster_url, prefix, name):
-    await assert_mended(cluster_url, prefix, name, "after")
+async def test_work_cut_at_any_write_is_continued_on_a_cluster(run_case, cluster_url, prefix, name):
+    await assert_mended(run_case, cluster_url, prefix, name, "after")

@@ -10,7 +10,7 @@ import threading
 
 from redis_ledger import Client
 from tests.support.broker import one, raw
-from tests.support.crash_child import ROOT
+from tests.support.processes import ROOT
 
 ROUNDS = 4
 

@@ -30,7 +30,7 @@ from redis_ledger.offload import object_store
 from redis_ledger.spark import offloading
 from redis_ledger.spark.pipelines.progress import Progress
 from redis_ledger.spark.read_options import Connection
-from tests.support.crash_child import DIED, ROOT
+from tests.support.forked_cases import DIED, ROOT
 
 CALLS = {"topics": ["describe"], "offload": ["describe", "plan", "publish", "abandon", "forget"]}
 CHANGES = ("create_dir", "open_output_stream", "move", "delete_file")

@@ -4,24 +4,19 @@
     "before", n = 3          ✓   ✓   ✗   ✓   died             the n-th never leaves; what is under way beside it arrives
     "after",  n = 3          ✓   ✓   ✓   ✗   died             the n-th has been carried out; none behind it leaves
 
-Started once (`CrashChild`), it forks for every case it reads, so that each has a process of its own without importing
-everything again.  A write is a script call, a MULTI or a plain command that changes something; the broker's own upkeep
-is stopped before the step, so that the same step has the same writes every time.
+Each case has a process of its own (forked_cases.py).  A write is a script call, a MULTI or a plain command that changes
+something; the broker's own upkeep is stopped before the step, so that the same step has the same writes every time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-import sys
-import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.offsets import OffsetEntry
@@ -35,6 +30,7 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
 from redis_ledger.txn.commit_all import CommitNumber
 from redis_ledger.txn.coordinator import Participant
+from tests.support.forked_cases import DIED
 
 READS = {
     b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
@@ -42,10 +38,8 @@ READS = {
 }  # fmt: skip
 READ_SCRIPTS = {"offload/read", "cursor/stats"}
 UPKEEP = {"broker/witness"}  # written twice a second, whatever the step does
-DIED = 17
 GROUP, INPUT = "etl", ("one", "two")
 SETTLED_S = 0.02  # nothing under way for this long: what could leave beside the withheld write has left
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(slots=True)
@@ -82,11 +76,6 @@ class StepsReport:
     died: bool
     writes: list[str]
     finished: list[str]
-
-
-CaseT = TypeVar("CaseT")
-ReportT = TypeVar("ReportT")
-RunCase: TypeAlias = Callable[["Case"], Awaitable[Report]]
 
 
 class DyingStore(Store):
@@ -268,69 +257,3 @@ async def finished(store: DyingStore, broker: Broker) -> None:
     while not all(coordinator.is_idle for coordinator in broker.coordinators):
         await asyncio.sleep(0.001)
     store.end(died=False)
-
-
-def run_forked(work: Callable[[int], Coroutine[Any, Any, None]]) -> dict[str, Any]:
-    """What a child that does the work reported.  work: ends the process itself; given the pipe's end to report to."""
-    read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            asyncio.run(work(write_end))
-        except BaseException:  # noqa: BLE001 - the step itself failed
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    os.close(write_end)
-    with os.fdopen(read_end, "rb") as pipe:
-        text = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    report: dict[str, Any] = json.loads(text) if text else {}
-    if code != (DIED if report.get("died") else 0) or not report:
-        return {"error": f"exit code {code}, report {report}"}
-    return report
-
-
-def main() -> None:
-    serve_cases(Case, work)
-
-
-def serve_cases(kind: type[CaseT], work: Callable[[CaseT, int], Coroutine[Any, Any, None]]) -> None:
-    """Runs a case for every line of stdin, and prints how it went."""
-    for line in sys.stdin:
-        print(json.dumps(run_forked(partial(work, kind(**json.loads(line))))), flush=True)
-
-
-# -- the test's side -------------------------------------------------------------------------------------------------
-
-
-@contextlib.asynccontextmanager
-async def child(module: str, kind: type[ReportT]) -> AsyncIterator[Callable[[Any], Awaitable[ReportT]]]:
-    """Runs a case in a process of that module, and tells how it went."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    asks, answers = process.stdin, process.stdout
-
-    async def run(case: Any) -> ReportT:
-        asks.write(json.dumps(asdict(case)).encode() + b"\n")
-        answer = json.loads(await answers.readline())
-        assert "error" not in answer, answer["error"]
-        return kind(**answer)
-
-    try:
-        yield run
-    finally:
-        asks.close()
-        await process.wait()
-
-
-def crash_child() -> contextlib.AbstractAsyncContextManager[RunCase]:
-    return child(__name__, Report)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """A broker that dies at a chosen write of a scenario with scheduled records, in a process of its own.
 
-Started once, it forks for every case it reads, as crash_child does.  Due times lie an hour ahead and the test sets the
+As with crash_child, each case has a process.  Due times lie an hour ahead and the test sets the
 time, so that nothing depends on durations; the broker's own upkeep and trackers are stopped before.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from redis_ledger.config import Config
 from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.ids import ScheduledId
 from redis_ledger.store.store import ScriptCall, Store
-from tests.support.crash_child import SteppingStore, StepsReport, child, serve_cases
+from tests.support.crash_child import SteppingStore, StepsReport
 from tests.support.crashing_store import LOOKS
 from tests.support.scheduled import ScheduledTopic
 
@@ -45,6 +44,8 @@ STEPS = (
     "schedule", "commit", "seal", "abort", "schedule more", "seal again", "merge", "cancel", "move", "fire", "repeat",
     "fire what repeats", "rearm",
 )  # fmt: skip
+
+Report = StepsReport
 
 
 @dataclass(slots=True)
@@ -147,15 +148,3 @@ async def work(case: Case, report_to: int) -> None:
     store.arm(case.n, case.when, report_to)
     steps = Scenario(broker, case.hour_ms).steps()
     await store.walk(STEPS, steps)
-
-
-def main() -> None:
-    serve_cases(Case, work)
-
-
-def delayed_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
-    return child(__name__, StepsReport)
-
-
-if __name__ == "__main__":
-    main()

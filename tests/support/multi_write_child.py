@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
-from tests.support.crash_child import StepsReport, child, serve_cases
+from tests.support.crash_child import StepsReport
 from tests.support.delayed_child import CountedStore
 from tests.support.multi_write_work import WORKS
 
 LOOKS = {b"SMEMBERS", b"SISMEMBER", b"HEXISTS", b"HSCAN", b"EXISTS", b"HRANDFIELD", b"ZSCORE"}
+
+Report = StepsReport
 
 
 @dataclass(slots=True)
@@ -52,15 +52,3 @@ async def work(case: Case, report_to: int) -> None:
         await asyncio.gather(*(tracker._work for tracker in trackers if tracker._work is not None))
 
     await store.walk([case.work], {case.work: act})
-
-
-def main() -> None:
-    serve_cases(Case, work)
-
-
-def paged_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
-    return child(__name__, StepsReport)
-
-
-if __name__ == "__main__":
-    main()

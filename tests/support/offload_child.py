@@ -1,12 +1,11 @@
 """A job that offloads a partition and its broker, which die at a chosen write, in a separate process.
 
-Started once, it forks for every case, like crash_child.  Steps can be repeated, as the job after a crash does.
+As with crash_child, each case has a process.  Steps can be repeated, as the job after a crash does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,12 +16,14 @@ from redis_ledger.offload.segment import Row, SegmentWriter, open_home, to_recor
 from redis_ledger.records.read import decode
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.broker import records
-from tests.support.crash_child import READS, SteppingStore, StepsReport, child, serve_cases
+from tests.support.crash_child import READS, SteppingStore, StepsReport
 
 TOPIC = "orders"
 SETTINGS: dict[str, Any] = {"coordinators": 1, "retention_ms": -1}
 STEPS = ("offload", "compact", "produce", "offload again", "delete", "forget", "produce more", "plan", "abandon")
 KEPT = (0, 2)  # offsets that compaction keeps in the first segment
+
+Report = StepsReport
 
 
 @dataclass(slots=True)
@@ -117,15 +118,3 @@ async def work(case: Case, report_to: int) -> None:
     steps = Scenario(broker, case.home).steps()
     store.arm(case.n, case.when, report_to)
     await store.walk(STEPS, steps)
-
-
-def main() -> None:
-    serve_cases(Case, work)
-
-
-def offload_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
-    return child(__name__, StepsReport)
-
-
-if __name__ == "__main__":
-    main()
