@@ -13,6 +13,7 @@ import asyncio
 import random
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tests.support.processes import ROOT
 from tests.support.redis_servers import redis_server
 from tests.support.sidecar import all_buffered
 
-TRANSACTIONS, PARTITIONS, WORKERS, KILLS_MIN = 1_000, 4, 3, 12
+PARTITIONS = 4
 
 WORKER = """
 import asyncio, random, sys
@@ -87,10 +88,27 @@ def events(path: Path) -> dict[str, set[str]]:
     return found
 
 
+@dataclass(frozen=True)
+class Size:
+    """redis_every: which of the kills are of Redis."""
+
+    transactions: int
+    workers: int
+    kills: int
+    redis_every: int
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(Size(60, workers=2, kills=3, redis_every=2), id="small"),
+        pytest.param(Size(1_000, workers=3, kills=12, redis_every=5), id="large", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("buffer", BUFFERS)
 @pytest.mark.timeout(600)
 async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_its_partitions_or_on_none(
-    prefix, tmp_path, buffer
+    prefix, tmp_path, buffer, size
 ):
     """TC-20, SC-05, SC-06"""
     path, chance = tmp_path / "events", random.Random(20)
@@ -98,20 +116,20 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
     with redis_server(appendonly="yes", appendfsync="always") as server:
         async with one(server.url, prefix) as broker:
             await broker.topics.create("out", PARTITIONS, settings={TXN_BUFFER: BUFFERS[buffer]})
-        workers = [Worker(server.url, prefix, number, path) for number in range(WORKERS)]
+        workers = [Worker(server.url, prefix, number, path) for number in range(size.workers)]
         try:
             for worker in workers:
                 await worker.start()
-            # When brokers are killed, and Redis every fifth time, until a thousand transactions were tried
+            # When brokers and Redis are killed in turn, until so many transactions were tried
             kills, before = 0, 0
             async with asyncio.timeout(400):
-                while kills < KILLS_MIN or len(events(path)["tried"]) < TRANSACTIONS:
+                while kills < size.kills or len(events(path)["tried"]) < size.transactions:
                     await asyncio.sleep(chance.uniform(0.1, 0.7))
                     done = len(events(path)["committed"])
                     if done == before:
                         continue  # no transaction has committed since the last kill
                     before, kills = done, kills + 1
-                    if kills % 5 == 0:
+                    if kills % size.redis_every == 0:
                         server.kill()
                         await asyncio.sleep(0.1)
                         server.start()
@@ -135,5 +153,5 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
     assert {value: at for value, at in where.items() if sorted(at) != list(range(PARTITIONS))} == {}
     assert noted["committed"] - where.keys() == set()
     assert noted["aborted"] & where.keys() == set()
-    assert len(noted["tried"]) >= TRANSACTIONS
+    assert len(noted["tried"]) >= size.transactions
     assert noted["tried"] - noted["committed"] - noted["aborted"], "no transaction was cut short"
