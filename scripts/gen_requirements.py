@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = ROOT / "tests" / "spec" / "requirements.json"
 AREAS = ("TC", "TS", "BW", "TB", "SC", "AK", "CL", "DD", "OB")
 ID = re.compile(rf"\b(?:{'|'.join(AREAS)})-\d\d\b")
+MENTIONED = re.compile(
+    rf"\b(?:{'|'.join(AREAS)})-\d\d\b|_(?i:{'|'.join(AREAS)})_\d\d"
+)  # whatever the next one finds, too
 ID_IN_NAME = re.compile(rf"(?:(?<=_)|^)({'|'.join(AREAS)})_(\d\d)(?=_|$)", re.IGNORECASE)
 
 Status = Literal["tested", "missing", "replaced"]
@@ -90,8 +93,16 @@ def tests_by_id(found_in: Iterable[tuple[str, ast.Module]]) -> dict[str, list[st
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
+    """The test modules in which an id occurs: path as shown, and tree."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(), filename=str(path))
+        text = path.read_text()
+        if MENTIONED.search(text):
+            yield path.relative_to(ROOT).as_posix(), ast.parse(text, filename=str(path))
+
+
+@cache
+def tests_of_the_tree() -> Mapping[str, list[str]]:
+    return tests_by_id(modules())
 
 
 def judge(required: Requirement, tests: list[str]) -> Shown:
@@ -103,7 +114,7 @@ def judge(required: Requirement, tests: list[str]) -> Shown:
 
 
 def shown() -> list[Shown]:
-    tests = tests_by_id(modules())
+    tests = tests_of_the_tree()
     return [judge(required, tests.get(required.id, [])) for required in catalogue()]
 
 

@@ -1,111 +1,158 @@
-"""A test that names a requirement is run: pytest collects it, a step of `make test` runs it, and nothing skips it."""
+"""A test that names a requirement is run: pytest collects it, a step runs it, and nothing skips it.
+
+`make test` runs it, or `make test-all` if it is marked `full`.  Every requirement has a test that `make test` runs.
+"""
 
 from __future__ import annotations
 
-import ast
-import subprocess
-import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from functools import cache
-
-import pytest
+from itertools import pairwise
+from typing import NamedTuple
 
 from scripts import gen_requirements, steps
-from scripts.gen_requirements import collected, named
+from scripts.gen_requirements import catalogue, collected, named
+from tests.spark.quick import is_quick
+from tests.tidy.marked import Share, left_out, mentions, share_marked, skips_in, uncollected
 from tests.tidy.tree import ROOT, files, shown, tree_of
 
-SKIPS = {"skip", "skipif", "importorskip", "xfail"}
-# These run in an environment of their own, so they cannot be collected here; `slow` is given to them by a list.
+# The environment of these is another one, and takes minutes: `make test-all` runs the quick ones.
 SPARK = "tests/spark/"
+# These have tests of Spark only, so `make test` runs none of them.
+ONLY_WITH_SPARK = {"TB-29"}  # compaction of offloaded records is a job of Spark's
+NOT_SEARCHED = (".", "build", "dist", "node_modules", "venv", "CVS", "_darcs")  # pytest's norecursedirs
 
 
-def skips_in(node: ast.AST) -> set[str]:
-    """The names in the node by which a test is left out; `slow` is one where it is a mark."""
-    marks = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return (marks & (SKIPS | {"slow"})) | (names & SKIPS)
+class Named(NamedTuple):
+    """A test that names requirements.  full: how many of its parameters are marked so."""
 
-
-def left_out(module: ast.Module, name: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """How a test may be left out: by itself, by its class, or by a statement of its module."""
-    found = skips_in(function)
-    for node in module.body:
-        if isinstance(node, ast.ClassDef):
-            if name.startswith(f"{node.name}::"):
-                found |= {skip for decorator in node.decorator_list for skip in skips_in(decorator)}
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found |= skips_in(node)
-    return found
-
-
-def naming() -> Iterator[tuple[str, str, ast.Module, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every test that names a requirement: path, name, module, function."""
-    for path, module in gen_requirements.modules():
-        for name, function in collected(module):
-            if named(function):
-                yield path, name, module, function
+    test: str
+    path: str
+    requirements: frozenset[str]
+    uncollected: list[str]
+    skips: list[str]
+    full: Share
 
 
 @cache
-def ids_collected() -> set[str]:
-    """What pytest collects in the files with such tests, without parameters."""
-    paths = sorted({path for path, *_ in naming() if not path.startswith(SPARK)})
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *paths]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
-    return {line.partition("[")[0] for line in done.stdout.splitlines() if line.startswith("tests/")}
+def naming() -> Sequence[Named]:
+    """Every test that names a requirement."""
+    return [
+        Named(
+            f"{path}::{name}",
+            path,
+            frozenset(requirements),
+            uncollected(module, name, function),
+            sorted(left_out(module, name, function)),
+            share_marked(module, name, function, "full"),
+        )
+        for path, module in gen_requirements.modules()
+        for name, function in collected(module)
+        if (requirements := named(function))
+    ]
+
+
+class Selection(NamedTuple):
+    """What a pytest of a step runs.  expression: its `-m`."""
+
+    folders: list[str]
+    ignored: list[str]
+    expression: str
+
+    def has(self, path: str, marks: set[str]) -> bool:
+        values = {mark: mark in marks for mark in ("full", "slow", "hypothesis")}
+        return (
+            any(path == each or path.startswith(f"{each}/") for each in self.folders)
+            and path not in self.ignored
+            and bool(eval(self.expression or "True", {}, values))  # pytest's expressions are Python's
+        )
+
+
+def selections(names: Sequence[str]) -> Iterator[Selection]:
+    for name in names:
+        command = list(steps.STEPS[name].command)
+        if command[1:3] == ["-m", "pytest"]:
+            expressions = [after for word, after in pairwise(command[2:]) if word == "-m"]
+            yield Selection(
+                [word for word in command if word.startswith("tests/")],
+                [word.removeprefix("--ignore=") for word in command if word.startswith("--ignore=")],
+                expressions[-1] if expressions else "",
+            )
+
+
+@cache
+def selected(plan: str) -> Sequence[Selection]:
+    return list(selections(steps.PLANS[plan]))
+
+
+def is_run(plan: str, path: str, *marks: str) -> bool:
+    return any(each.has(path, set(marks)) for each in selected(plan))
+
+
+def is_run_with_spark(each: Named) -> bool:
+    return (
+        each.path.startswith(SPARK)
+        and "spark-quick" in steps.PLANS["test-all"]
+        and is_quick(each.path.removeprefix(SPARK), each.test.rpartition("::")[2])
+    )
+
+
+def is_in_make_test(each: Named) -> bool:
+    return each.full != "all" and is_run("test", each.path)
 
 
 def test_pytest_collects_every_test_that_names_a_requirement():
-    known = {f"{path}::{name}" for path, name, *_ in naming() if not path.startswith(SPARK)}
-    assert len(known) > 250
-    assert sorted(known - ids_collected()) == []
+    assert len(naming()) > 250
+    assert {each.test: each.uncollected for each in naming() if each.uncollected} == {}
 
 
-def test_a_step_of_make_test_runs_every_test_that_names_a_requirement():
-    run = {*steps.FOLDERS, *(step.removesuffix("-quick") for step in steps.PLANS["test-all"])}
-    folders = {path.split("/")[1] for path, *_ in naming()}
-    assert folders - run == set()
+def test_pytest_searches_every_folder_with_such_a_test_by_its_usual_names():
+    parts = {part for each in naming() for part in each.path.split("/")[:-1]}
+    assert [part for part in parts if part.startswith(NOT_SEARCHED)] == []
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert (
+        options.keys()
+        & {"python_files", "python_classes", "python_functions", "norecursedirs", "collect_imported_tests"}
+        == set()
+    )
+    folders = {ROOT / each.path for each in naming() if not each.path.startswith(SPARK)}
+    above = {
+        parent / "conftest.py" for path in folders for parent in path.parents if parent.is_relative_to(ROOT / "tests")
+    }
+    hooks = ("collect_ignore", "def pytest_ignore_collect", "def pytest_collect", "def pytest_pycollect", "deselected")
+    assert [shown(path) for path in above if path.exists() and any(hook in path.read_text() for hook in hooks)] == []
+
+
+def test_make_test_runs_every_test_that_names_a_requirement_or_test_all_if_it_is_marked_full():
+    not_run = [
+        each.test
+        for each in naming()
+        if not (is_in_make_test(each) or each.full == "all" or is_run_with_spark(each))
+        or (each.full != "none" and not is_run("test-all", each.path, "full"))
+    ]
+    assert not_run == []
+
+
+def test_make_test_runs_a_test_of_every_requirement():
+    """But of those that only Spark's tests perform, which `make test-all` runs."""
+    with_a_test = {each.id for each in catalogue() if not each.missing_because}
+    in_make_test = {name for each in naming() if is_in_make_test(each) for name in each.requirements}
+    assert with_a_test - in_make_test == ONLY_WITH_SPARK
+    with_spark = {name for each in naming() if is_run_with_spark(each) for name in each.requirements}
+    assert with_spark >= ONLY_WITH_SPARK
 
 
 def test_nothing_skips_a_test_that_names_a_requirement():
-    found = {
-        f"{path}::{name}": sorted(skips)
-        for path, name, module, function in naming()
-        if (skips := left_out(module, name, function))
-    }
-    assert found == {}
+    assert {each.test: each.skips for each in naming() if each.skips} == {}
 
 
 def test_no_fixture_and_no_helper_skips_the_test_that_uses_it():
-    """But in tests/compat, whose clients may not be there and which perform no requirement."""
+    """But in tests/compat, whose clients may not be there and which perform no requirement.  None marks a test `full`
+    either: whether a test is one is read in its own module."""
     helpers = [path for path in files(".py") if shown(path).startswith("tests/support/") or path.name == "conftest.py"]
     elsewhere = [path for path in helpers if not shown(path).startswith(("tests/compat/", SPARK))]
     assert len(elsewhere) > 20
-    assert {shown(path): skips for path in elsewhere if (skips := skips_in(tree_of(path)))} == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "skips"),
-    [
-        ("def test_x(): assert 1", set()),
-        ("@pytest.mark.skip\ndef test_x(): assert 1", {"skip"}),
-        ("@pytest.mark.skipif(True, reason='')\ndef test_x(): assert 1", {"skipif"}),
-        ("@pytest.mark.slow\ndef test_x(): assert 1", {"slow"}),
-        ("def test_x():\n    pytest.skip('no')", {"skip"}),
-        ("from pytest import skip\ndef test_x():\n    skip('no')", {"skip"}),
-        ("pytestmark = [pytest.mark.xfail]\ndef test_x(): assert 1", {"xfail"}),
-        ("redis = pytest.importorskip('redis')\ndef test_x(): assert 1", {"importorskip"}),
-        ("if 1:\n    pytest.skip('no', allow_module_level=True)\ndef test_x(): assert 1", {"skip"}),
-        ("@pytest.mark.skip\ndef test_y(): assert 1\ndef test_x(): assert 1", set()),
-    ],
-)
-def test_the_ways_to_skip_a_test_are_found(source, skips):
-    module = ast.parse(source)
-    (function,) = [each for name, each in collected(module) if name == "test_x"]
-    assert left_out(module, "test_x", function) == skips
-
-
-def test_a_class_that_is_skipped_skips_its_tests_and_no_others():
-    module = ast.parse("@pytest.mark.skip\nclass TestA:\n    def test_x(self): ...\ndef test_y(): ...")
-    assert [left_out(module, name, function) for name, function in collected(module)] == [{"skip"}, set()]
+    trees = {shown(path): tree_of(path) for path in elsewhere if "kafka_codec/messages" not in shown(path)}
+    assert {name: skips for name, tree in trees.items() if (skips := skips_in(tree))} == {}
+    assert [name for name, tree in trees.items() if mentions(tree, "full")] == []

@@ -39,6 +39,6 @@ def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@cache
 def tree_of(path: Path) -> ast.Module:
+    """Is not kept: the trees of all files are 500 MB, which every collection of garbage would visit."""
     return ast.parse(path.read_text(), filename=str(path))
