@@ -8,14 +8,16 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 import msgspec
 
 from redis_ledger.app.console.pages import href
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.version import VERSION
+
+if TYPE_CHECKING:
+    import jinja2
 
 _STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
@@ -66,6 +68,8 @@ def duration(ms: int) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2  # not at the start of a broker: most never render a page
+
     root = files("redis_ledger.app.console") / "templates"
 
     def load(name: str) -> str | None:
