@@ -15,7 +15,7 @@ from bench.lab import QUICK, Pace
 
 BENCHES = (
     "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "records",
-    "security", "metered", "quota", "replicas", "fsck", "cores",
+    "security", "metered", "quota", "replicas", "fsck", "cores", "startup",
 )  # fmt: skip
 TIMEOUT_S = 180
 

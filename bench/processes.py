@@ -83,7 +83,7 @@ async def broker(
         command += ["--log-level", "warning", "--exit-with-stdin", *options]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *command, stdin=pipe, stdout=pipe, cwd=root, env=_environ()
+            sys.executable, *command, stdin=pipe, stdout=pipe, cwd=root, env=environ()
         )
         try:
             assert process.stdout is not None
@@ -107,7 +107,7 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
     """Starts an embedded Redis alone, for benches inside this process."""
     assert durability != "replicas", "the embedded server has none"
     with folder() as home:
-        held = await asyncio.to_thread(EmbeddedServer.attach, home / "data", durability, _environ())
+        held = await asyncio.to_thread(EmbeddedServer.attach, home / "data", durability, environ())
         try:
             pid = held.pid()
             assert pid is not None, "attach returns when the server is running"
@@ -119,7 +119,7 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
 @contextlib.asynccontextmanager
 async def replicated(replicas: int) -> AsyncIterator[Server]:
     """A primary and its replicas, with the settings of durability `process`; the pid is the primary's."""
-    program = str(find_server(_environ()).path)
+    program = str(find_server(environ()).path)
     with contextlib.ExitStack() as stack:
         homes = [stack.enter_context(folder()) for _ in range(replicas + 1)]
         running: list[asyncio.subprocess.Process] = []
@@ -180,10 +180,15 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _environ() -> dict[str, str]:
-    """This environment without the settings of a broker, so that defaults are measured."""
+def environ() -> dict[str, str]:
+    """This environment without the settings of a broker, so that defaults are measured, and with bytecode, as an
+    installation has it."""
     keep = ("REDIS_LEDGER_SERVER_BIN",)
-    return {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_") or name in keep}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONDONTWRITEBYTECODE" and (not name.startswith("REDIS_LEDGER_") or name in keep)
+    }
 
 
 # -- resources of a process --------------------------------------------------------------------------------------------
