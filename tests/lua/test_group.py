@@ -115,6 +115,22 @@ def test_a_claim_after_a_loss_keeps_the_generation_that_the_owner_has_handed_out
     assert group.claim("b2", dead="b1")[:2] == [Status.OK, "7"]
 
 
+@pytest.mark.parametrize(("stored", "known", "highest"), [(9, 10, 10), (10, 9, 10), (99, 100, 100), (100, 99, 100)])
+def test_of_two_generations_of_any_length_the_higher_one_counts(group, stored, known, highest):
+    group.claim("b1", generation=stored)
+    assert group.claim("b1", generation=known)[1] == str(highest)
+    group.claim("b2", dead="b1", generation=stored)
+    assert group.stored["generation"] == str(highest)
+
+
+def test_the_next_generation_is_above_the_one_that_redis_has_lost(group):
+    group.claim("b1", generation=9)
+    assert group.advance("b1", 10) == [Status.OK, "11"]
+    assert group.advance("b1", 10) == [Status.OK, "11"]
+    group.claim("b1", generation=99)
+    assert group.advance("b1", 100) == [Status.OK, "101"]
+
+
 def test_large_generations_are_returned_in_full(group):
     group.claim("b1")
     assert group.advance("b1", 2**31 - 2) == [Status.OK, str(2**31 - 1)]

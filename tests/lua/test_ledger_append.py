@@ -125,6 +125,13 @@ def test_an_older_epoch_is_refused(ledger):
     unchanged(ledger, before)
 
 
+@pytest.mark.parametrize(("older", "newer"), [(9, 10), (99, 100)])
+def test_epochs_of_any_length_are_compared_as_numbers(ledger, older, newer):
+    sent(ledger, 0, epoch=older)
+    assert sent(ledger, 0, epoch=newer)[0][0] == Status.OK
+    assert sent(ledger, 0, epoch=older) == [[Status.STALE_EPOCH, newer]]
+
+
 def test_a_newer_epoch_begins_with_sequence_0(ledger):
     sent(ledger, 0, 1, epoch=1)
     before = ledger.dump()

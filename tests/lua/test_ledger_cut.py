@@ -53,6 +53,32 @@ def test_trim_names_the_ledger_that_the_log_begins_in_when_the_start_has_moved(t
     assert ten.begins_in == "2"
 
 
+@pytest.fixture
+def nine(ledger: Ledger) -> Ledger:
+    """Ledgers 1 to 10; 9 and 10 have two batches each."""
+    for _ in range(8):
+        ledger.append(1)
+        ledger.roll()
+    for _ in range(2):
+        ledger.append(1)
+        ledger.append(1)
+        if ledger.ledger < 10:
+            ledger.roll()
+    return ledger
+
+
+def test_numbers_of_ledgers_of_any_length_are_compared_as_numbers(nine):
+    # Given a log that begins in ledger 9, nothing of ledger 10 goes
+    nine.trim(below=8)
+    assert nine.begins_in == "9"
+    assert nine.cut(10) == [Status.OK, 0]
+    assert entries(nine, 10) == [1, 2]
+    # When it begins in ledger 10, all of ledger 9 goes
+    nine.trim(below=10)
+    assert nine.cut(9) == [Status.OK, 2]
+    assert nine.cut(10) == [Status.OK, 0]
+
+
 def test_entries_that_were_refused_stay_counted(ledger):
     ledger.append(1)
     assert ledger.append(1, pid=7, sequence=5)[0] == Status.UNKNOWN_PRODUCER

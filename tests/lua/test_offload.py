@@ -69,6 +69,16 @@ def test_a_plan_stops_below_an_open_transaction(filled):
     assert run(filled, "plan", PLAN, 0, 6) == [Status.OK, PLAN]
 
 
+@pytest.mark.parametrize(
+    ("stable", "end", "is_planned"), [(99, 100, False), (100, 99, True), (9, 10, False), (10, 9, True)]
+)
+def test_offsets_of_any_length_are_compared_as_numbers(filled, stable, end, is_planned):
+    filled.client.hset(filled.keys.state, mapping={"next": 100, "stable": stable})
+    expected = [Status.OK, PLAN] if is_planned else [Status.STALE, "0", str(stable)]
+    assert run(filled, "plan", PLAN, 0, end) == expected
+    assert ("plan" in manifest(filled)) is is_planned
+
+
 # -- publish -----------------------------------------------------------------------------------------------------------
 
 

@@ -69,6 +69,31 @@ def test_a_consumer_whose_session_is_over_loses_its_slots(keyed):
     assert keyed.slots() == {"c1": 256}
 
 
+def test_the_slots_of_each_consumer_move_when_its_own_session_ends(log):
+    """And what waits in them: not when the last session ends."""
+    sub = KeySharedSubscription(log, keys := {})
+    sessions = {"c1": SESSION, "c2": 2 * SESSION, "c3": 3 * SESSION}
+    for consumer, session in sessions.items():
+        sub.receive(consumer, session=session)
+    for name in NAMES:
+        keys[log.append()] = name
+    lost = {"c1": of_consumer(sub, "c1"), "c2": of_consumer(sub, "c2")}
+    assert all(lost.values())
+    begin = sub.now
+    got = sub.got("c3", session=3 * SESSION)
+    # One after the other falls silent
+    for left, gone in enumerate(("c1", "c2")):
+        sub.now = begin + sessions[gone] - 1
+        assert sub.got("c3", session=3 * SESSION) == {}
+        assert gone in sub.slots()
+        sub.now = begin + sessions[gone]
+        got |= (found := sub.got("c3", session=3 * SESSION))
+        assert len(sub.slots()) == 2 - left
+        assert gone not in sub.slots()
+        assert found.keys() <= set(lost["c1"] + lost["c2"])
+    assert got.keys() == set(NAMES)
+
+
 def test_more_consumers_than_may_be_are_refused(log):
     sub = KeySharedSubscription(log, {})
     for number in range(200):

@@ -80,6 +80,15 @@ def test_a_transaction_from_before_the_loss_gets_no_more_batches(ledger: Ledger)
     assert ledger.append(txn=(3, 18), pid=8) == [Status.TXN_ENDED]
 
 
+@pytest.mark.parametrize(("stored", "known", "following"), [(9, 10, 11), (99, 100, 101)])
+def test_a_remembered_epoch_is_compared_as_a_number(ledger: Ledger, stored: int, known: int, following: int):
+    ledger.append(records=5)
+    ledger.client.hset(ledger.keys.state, "epoch", stored)
+    assert take_over(ledger, known, 5)[:3] == [Status.OK, 1, str(following)]
+    # When a broker comes that remembers the earlier epoch, then it finds where that has ended
+    assert take_over(ledger, stored, 5)[:4] == [Status.OK, 0, str(following), "5"]
+
+
 def test_the_history_is_bounded(ledger: Ledger):
     for epoch in range(6):
         take_over(ledger, epoch, 10_000 * (epoch + 1), items_max=3)
@@ -102,6 +111,13 @@ def test_a_producer_that_lost_batches_begins_a_new_epoch_and_does_not_fail(ledge
     assert ledger.append(pid=7, epoch=1, sequence=3)[0] == Status.SEQUENCE_GAP
 
 
+def test_an_offset_with_fewer_digits_than_the_new_epoch_s_first_one_is_before_it(ledger: Ledger):
+    for sequence in range(3):
+        ledger.append(3, pid=7, epoch=0, sequence=3 * sequence)
+    take_over(ledger, 0, 12)  # the epoch begins at 1012; the last batch is at 6
+    assert ledger.append(pid=7, epoch=0, sequence=12)[0] == Status.UNKNOWN_PRODUCER
+
+
 def take_over_coordinator(coordinator: TxnCoordinator, following: int, entry: int) -> list[Any]:
     reply: list[Any] = coordinator.run("txn/takeover", (coordinator.keys.state,), following, entry, GAP)
     return reply
@@ -116,6 +132,17 @@ def test_a_coordinator_continues_above_the_remembered_numbers(coordinator: TxnCo
     assert take_over_coordinator(coordinator, serial + 1, 5)[:2] == [Status.OK, 0]
     assert coordinator.client.hmget(coordinator.keys.state, "entry", "rollbacks") == [b"1005", b"1"]
     assert int(coordinator.begin()) > serial
+
+
+@pytest.mark.parametrize(
+    ("stored", "known"), [((9, 5), (10, 5)), ((5, 9), (5, 10)), ((99, 5), (100, 5)), ((5, 99), (5, 100))]
+)
+def test_remembered_numbers_are_compared_as_numbers(coordinator: TxnCoordinator, stored, known):
+    state = coordinator.keys.state
+    coordinator.client.hset(state, mapping={"next": stored[0], "entry": stored[1]})
+    assert take_over_coordinator(coordinator, *known) == [Status.OK, 1, *map(str, stored)]
+    coordinator.client.hset(state, mapping={"next": known[0], "entry": known[1]})
+    assert take_over_coordinator(coordinator, *stored) == [Status.OK, 0, *map(str, known)]
 
 
 def test_a_transactional_id_from_before_is_fenced_until_it_is_initialized(coordinator: TxnCoordinator):

@@ -115,3 +115,11 @@ def test_tombstones_that_the_watermark_has_reached_go_at_once(ledger):
     # and still refuse what was verified before the end
     assert ledger.append(1, txn=(1, 6))[0] == Status.TXN_ENDED
     assert ledger.append(1, txn=(0, 6))[0] == Status.TXN_ENDED
+
+
+def test_tombstones_with_serials_of_any_length_are_compared_with_the_watermark(ledger):
+    for txn in ((0, 9), (0, 10), (0, 11), (1, 9), (1, 10), (2, 99), (2, 100)):
+        ledger.commit(*txn)
+    ledger.client.hset(ledger.keys.watermarks, mapping={"0": 10, "1": 9, "2": 99})
+    assert drop(ledger) == [Status.OK, 7, 4]
+    assert set(tombstones(ledger)) == {"0-11", "1-10", "2-100"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from tests.support.ledger_scripts import TxnCoordinator
 
@@ -85,6 +87,21 @@ def test_transactions_do_not_see_each_others_participants(coordinator):
     third = begun(coordinator, 300)  # its serial begins as that of the first
     assert len(wide(coordinator, third)) == len(wide(coordinator, first)) > 0
     assert wide(coordinator, second) == []
+
+
+@pytest.mark.parametrize(("first", "others"), [(7, (70, 700)), (9, (90, 10)), (1, (10, 19))])
+def test_a_completed_transaction_takes_no_participants_of_others_whose_serial_begins_alike(coordinator, first, others):
+    serials = []
+    for serial in (first, *others):
+        coordinator.start_at(serial)
+        serials.append(begun(coordinator, 300))
+    assert serials == [str(serial) for serial in (first, *others)]
+    before = {serial: wide(coordinator, serial) for serial in serials}
+    assert all(before.values())
+    coordinator.one(f"end {first} C")
+    while coordinator.one(f"complete {first}") == "0 more":
+        pass
+    assert {serial: wide(coordinator, serial) for serial in serials} == {**before, serials[0]: []}
 
 
 def test_completion_goes_page_by_page(coordinator):
