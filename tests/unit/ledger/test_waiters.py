@@ -20,7 +20,7 @@ SOON_S = 30.0
 
 
 class Redis:
-    """Partitions that publish to whoever has subscribed.  replies: of the SUBSCRIBEs under way, by channel."""
+    """Partitions that publish to their subscribers.  replies: of the SUBSCRIBEs under way, by channel."""
 
     topology = SimpleNamespace(copies=None)
 
