@@ -172,7 +172,7 @@ def by_folder(step: Step) -> Iterator[str]:
 # -- all steps ---------------------------------------------------------------------------------------------------------
 
 
-class Lanes(NamedTuple):
+class Schedule(NamedTuple):
     """Steps that run one after another, those that run beside them, and those that run after both."""
 
     first: list[Step]
@@ -180,18 +180,18 @@ class Lanes(NamedTuple):
     alone: list[Step]
 
 
-def lanes(planned: Sequence[Step]) -> Lanes:
+def schedule(planned: Sequence[Step]) -> Schedule:
     beside = [step for step in planned if step.name in steps.ASIDE]
     alone = [step for step in planned if step.name in steps.ALONE]
     first = [step for step in planned if step not in beside and step not in alone]
-    return Lanes(first, beside, alone) if first else Lanes(beside, [], alone)
+    return Schedule(first, beside, alone) if first else Schedule(beside, [], alone)
 
 
 def run_all(planned: Sequence[Step], minutes: float | None = None) -> list[StepResult]:
     """Runs the steps.  minutes: for all of them; one that does not fit is left out."""
     until = None if minutes is None else time.monotonic() + minutes * 60
     results = dict[str, StepResult]()
-    order = lanes(planned)
+    order = schedule(planned)
     count = len(planned)
 
     def announce(text: str) -> None:

@@ -62,7 +62,7 @@ class ForkedCases:
         self._link.setblocking(False)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__], cwd=ROOT, stdin=theirs, stdout=theirs,
+                [sys.executable, "-m", __name__], cwd=ROOT, stdin=theirs.fileno(), stdout=theirs.fileno(),
                 start_new_session=True,  # so that its end is that of the case
             )  # fmt: skip
         ends_with_us(self._process)

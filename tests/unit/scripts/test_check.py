@@ -121,8 +121,9 @@ def test_the_tests_of_a_report_are_counted_by_folder(logs):
 
 # -- limits ------------------------------------------------------------------------------------------------------------
 
-SLEEPS = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', sys.argv[1]]); time.sleep(600)"
-TOUCHES = "import os, pathlib, time\nwhile True: pathlib.Path({!r}).touch(); time.sleep(0.01)"
+# Programs that do not end by themselves; the second one is a child, and shows whether it is alive.
+SLEEPS = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', sys.argv[1]]); time.sleep(600)"  # longer than any limit
+TOUCHES = "import os, pathlib, time\nwhile True: pathlib.Path({!r}).touch(); time.sleep(0.01)"  # between two signs
 
 
 def test_a_step_is_ended_at_its_limit_with_its_children(tmp_path, monkeypatch, logs):
@@ -142,7 +143,7 @@ def test_a_step_that_does_not_fit_is_left_out_with_the_reason():
 
 
 def test_a_step_that_fits_but_takes_longer_is_left_out_when_the_time_is_over():
-    result = run(python("import time; time.sleep(600)", minutes=0.001), seconds_left=0.5)
+    result = run(python("import time; time.sleep(600)", minutes=0.001), seconds_left=0.5)  # longer than is left
     assert result.verdict == LEFT_OUT
     assert "when the time was over" in result.notes[0]
 
@@ -176,7 +177,7 @@ def test_the_cpu_time_of_children_counts():
     ],
 )
 def test_steps_that_wait_run_beside_others_and_steps_that_measure_run_alone(names, expected):
-    lanes = check.lanes([steps.STEPS[name] for name in names])
+    lanes = check.schedule([steps.STEPS[name] for name in names])
     assert tuple([step.name for step in lane] for lane in lanes) == expected
 
 
@@ -187,6 +188,7 @@ def test_results_are_in_the_order_of_the_plan(tmp_path):
         "import pathlib, sys, time; mine, other = map(pathlib.Path, sys.argv[1:])\n"
         "mine.touch(); until = time.monotonic() + 60\n"
         "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"  # between two looks
+        # so that a third step that does not wait for both begins before they have ended
         "time.sleep(0.2); mine.with_suffix('.ended').touch(); exit(not other.exists())"
     )
     ended = "import pathlib, sys; exit(not all(pathlib.Path(each + '.ended').exists() for each in sys.argv[1:]))"
