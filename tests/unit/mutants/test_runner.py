@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
 from tests.mutants import __main__ as command
-from tests.mutants import runner
+from tests.mutants import runner, scratch
 from tests.mutants.runner import Outcome, run
 from tests.mutants.scratch import Scratch
 from tests.mutants.table import DoesNotApply, Mutant, load, matching, missing_tests
@@ -50,6 +52,39 @@ def test_that_is_skipped():
 """
 
 
+@pytest.fixture(autouse=True)
+def few_plugins(monkeypatch):
+    """Loading those that the small tree does not need takes longer than its tests."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_timeout,xdist.plugin")
+
+
+class Remembering(Scratch):
+    """Starts pytest with all tests once for each text of the module, on which alone they depend."""
+
+    runs: dict[str, scratch.TestRun]
+    lock: Lock
+
+    def run(self, tests: Sequence[str], *, limit_s: float = scratch.RUN_S_MAX, workers: int = 1) -> scratch.TestRun:
+        text = (self._folder / "prices.py").read_text()
+        with self.lock:
+            if text not in self.runs:
+                self.runs[text] = super().run(["tests/test_prices.py"], limit_s=limit_s, workers=workers)
+            return self.runs[text]
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, scratch.TestRun]:
+    return {}
+
+
+@pytest.fixture
+def remembering(runs, monkeypatch):
+    monkeypatch.setattr(Remembering, "runs", runs, raising=False)
+    monkeypatch.setattr(Remembering, "lock", Lock(), raising=False)
+    monkeypatch.setattr(runner, "Scratch", Remembering)
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
@@ -85,7 +120,7 @@ CASES = [
 ]
 
 
-@pytest.mark.timeout(300)  # it starts pytest about twenty times
+@pytest.mark.usefixtures("remembering")
 def test_each_mutant_gets_its_outcome_and_the_tree_stays_as_it_is(tree, tmp_path):
     mutants = [each._replace(name=f"{number}") for number, (each, _) in enumerate(CASES)]
     results = list(run(tree, tmp_path / "scratch", mutants, jobs=2))
@@ -97,6 +132,7 @@ def test_each_mutant_gets_its_outcome_and_the_tree_stays_as_it_is(tree, tmp_path
     assert not list(tree.rglob("__pycache__"))
 
 
+@pytest.mark.usefixtures("remembering")
 def test_without_keep_going_the_run_ends_with_the_first_that_is_not_caught(tree, tmp_path):
     survivor = CASES[4][0]._replace(name="survivor")
     results = run(tree, tmp_path / "scratch", [WRONG_TOTAL, survivor, WRONG_TOTAL], keep_going=False)
@@ -113,11 +149,11 @@ def test_tests_that_do_not_end_are_stopped(tree, tmp_path, monkeypatch):
 
 def test_a_module_is_compiled_again_when_its_mutant_has_gone(tree, tmp_path):
     """Both texts have the same length, and are written within a second."""
-    scratch, test = Scratch(tree, tmp_path / "scratch"), WRONG_TOTAL.tests[0]
-    for _ in range(2):
-        with scratch.planted(WRONG_TOTAL):
-            assert scratch.run([test]).of(test) == [False]
-        assert scratch.run([test]).of(test) == [True]
+    copy, test = Scratch(tree, tmp_path / "scratch"), WRONG_TOTAL.tests[0]
+    assert copy.run([test]).of(test) == [True]
+    with copy.planted(WRONG_TOTAL):
+        assert copy.run([test]).of(test) == [False]
+    assert copy.run([test]).of(test) == [True]
 
 
 @pytest.mark.parametrize(
@@ -155,6 +191,7 @@ def test_a_test_that_is_not_there_is_named(tree):
     assert [each.partition("::")[2] for each in missing_tests(tree, named)] == ["test_a_tot", "test_other"]
 
 
+@pytest.mark.usefixtures("remembering")
 @pytest.mark.parametrize(("of", "code"), [(0, 0), (4, 1)])
 def test_the_command_fails_unless_all_are_caught(of, code, tree, monkeypatch, capsys):
     chosen = CASES[of][0]._replace(name="chosen")

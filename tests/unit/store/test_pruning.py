@@ -10,6 +10,7 @@ from redis_ledger.store.pruning import pruned
 from redis_ledger.store.scripts import Script, expand, folder, names, read
 
 LUA = read(folder())
+DEFINITION = re.compile(rb"^(?:local )?function ([\w.]+)\(", re.MULTILINE)
 
 
 def kept(source: str) -> list[str]:
@@ -84,10 +85,10 @@ def test_lines_keep_their_numbers():
 
 @pytest.mark.parametrize("name", names(LUA))
 def test_a_script_has_every_function_that_it_calls(name):
-    whole, source = expand(LUA, name), Script.load(name).source
-    for defined in re.findall(rb"^(?:local )?function ([\w.]+)\(", whole, re.MULTILINE):
-        calls = re.findall(rb"(?<![\w.:])" + re.escape(defined) + rb"\b(?!\.)", re.sub(rb"--[^\n]*", b"", source))
-        assert not calls or re.search(rb"^(?:local )?function " + re.escape(defined) + rb"\(", source, re.MULTILINE)
+    source = Script.load(name).source
+    called = set(re.findall(rb"(?<![\w.:])\w+(?:\.\w+)*", re.sub(rb"--[^\n]*", b"", source)))
+    defined_in_includes, defined = (set(DEFINITION.findall(text)) for text in (expand(LUA, name), source))
+    assert (called & defined_in_includes) - defined == set()
 
 
 def test_a_script_does_not_build_what_only_others_use():
