@@ -122,7 +122,10 @@ def test_the_tests_of_a_report_are_counted_by_folder(logs):
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 # Programs that do not end by themselves; the second one is a child, and shows whether it is alive.
-SLEEPS = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', sys.argv[1]]); time.sleep(600)"  # longer than any limit
+SLEEPS = (
+    "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', sys.argv[1]])\n"
+    "time.sleep(600)"  # longer than any limit
+)
 TOUCHES = "import os, pathlib, time\nwhile True: pathlib.Path({!r}).touch(); time.sleep(0.01)"  # between two signs
 
 
