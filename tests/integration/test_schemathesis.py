@@ -1,6 +1,7 @@
 """schemathesis sends requests that the OpenAPI document allows, and requests that it does not.
 
 It must find no 500, no answer that the document does not announce, and no body that its schema does not describe.
+Its plugin for pytest is not loaded (pyproject.toml), because it generates all requests when tests are collected.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from schemathesis.config import SchemathesisConfig
+from schemathesis.core.result import Ok
+from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
+from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import (
     allow_header_conformance,
     negative_data_rejection,
@@ -30,8 +34,10 @@ from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
 from redis_ledger.app.http.request import BATCH
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.records.build import encode
-from tests.support.examples import examples
 from tests.support.rest import open_broker
+
+EXAMPLES, COVERAGE, FUZZING = HypothesisTestMode.EXAMPLES, HypothesisTestMode.COVERAGE, HypothesisTestMode.FUZZING
+LABELS = sorted(f"{each.method} {each.path}" for each in OPERATIONS)
 
 
 @contextmanager
@@ -118,14 +124,53 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
     return path_parameters
 
 
-api = schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisConfig(seed=42))
+@pytest.fixture(scope="module")
+def schema() -> BaseSchema:
+    return schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisConfig(seed=42))
 
 
+@pytest.fixture(scope="module")
+def operations(schema: BaseSchema) -> dict[str, Any]:
+    found = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
+    return {each.label: each for each in found}
+
+
+def test_every_operation_of_the_document_is_tried(operations):
+    assert sorted(operations) == LABELS
+
+
+# COVERAGE: every boundary of every field, seventy requests for each operation.
 # The broker is a thread of this process, and spreads what it does by `random`; Hypothesis takes that for the strategy.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
-@api.parametrize()
-@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
-def test_no_request_finds_a_500_or_an_undocumented_answer(case, address):
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize(
+    ("examples_max", "modes"),
+    [
+        pytest.param(2, [EXAMPLES, FUZZING], id="few"),
+        pytest.param(12, [EXAMPLES, FUZZING, COVERAGE], id="all", marks=pytest.mark.full),
+    ],
+)
+def test_no_request_finds_a_500_or_an_undocumented_answer(label, examples_max, modes, schema, operations, address):
+    chosen = settings(
+        max_examples=examples_max,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    given = HypothesisTestConfig(project=schema.config, modes=modes, settings=chosen, explicit_settings=chosen)
+    sent = 0
+
+    def is_answered_as_documented(case: Any) -> None:
+        nonlocal sent
+        sent += 1
+        check(case, address)
+
+    create_test(operation=operations[label], test_func=is_answered_as_documented, config=given)()
+    assert sent
+
+
+def check(case: Any, address: str) -> None:
     answer = case.call(base_url=address, timeout=20)
     if answer.status_code == 404 and any(":" in unquote(str(given)) for given in (case.path_parameters or {}).values()):
         return  # a colon begins the name of an action, so this was the address of something else
