@@ -1,17 +1,22 @@
-"""Commands of the README and the how-to pages run as printed, against a fresh `serve`."""
+"""Commands of the README and the how-to pages run as printed, each page against a broker without data.
+
+For the README it is a `serve`; the others use a broker in a thread of this process.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.support.doc_pages import HERE, KAFKA_HERE, blocks, calls, differences, names, program, renamed
 from tests.support.processes import ROOT, Serve
+from tests.support.threaded_broker import threaded_broker
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -27,21 +32,21 @@ WITH_PYTHON = [
 WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md", HOWTO / "retention.md"]
 
 
+class Served(NamedTuple):
+    """Where a broker listens."""
+
+    url: str
+    kafka: str
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[[], Serve]]:
-    started: list[Serve] = []
-
-    def start() -> Serve:
-        started.append(Serve("--data-dir", tmp_path / "data", "--durability", "process"))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.terminate()
+def served(redis_url: str, prefix: str) -> Iterator[Served]:
+    with threaded_broker(redis_url, prefix, kafka=True) as broker:
+        yield Served(broker.urls[0], "{}:{}".format(*broker.kafka))
 
 
-def check_python(page: Path, serve: Serve) -> None:
-    code, expected = program(page, serve.urls[0], serve.field("kafka"))
+def check_python(page: Path, served: Served) -> None:
+    code, expected = program(page, *served)
     assert expected, "a program that prints nothing shows nothing"
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
@@ -62,16 +67,19 @@ def check_calls(page: Path, url: str) -> None:
         assert call.answer is None or differences(shown, answer) == [], f"{call.method} {call.url}: {answer}"
 
 
-def test_the_readme_runs_as_printed(serve):
-    served = serve()
-    check_calls(README, served.urls[0])
-    check_python(README, served)
+def test_the_readme_runs_as_printed(tmp_path):
+    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process")
+    try:
+        check_calls(README, serve.urls[0])
+        check_python(README, Served(serve.urls[0], serve.field("kafka")))
+        assert serve.terminate() == 0
+    finally:
+        serve.clean_up()
 
 
 @pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
-def test_a_program_of_the_readme_runs_alone(number, serve):
-    served = serve()
-    code = blocks(README, "python")[number].replace(HERE, served.urls[0]).replace(KAFKA_HERE, served.field("kafka"))
+def test_a_program_of_the_readme_runs_alone(number, served):
+    code = blocks(README, "python")[number].replace(HERE, served.url).replace(KAFKA_HERE, served.kafka)
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
     )
@@ -79,13 +87,13 @@ def test_a_program_of_the_readme_runs_alone(number, serve):
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON[1:], ids=lambda page: page.stem)
-def test_the_python_of_a_page_prints_what_the_page_says(page, serve):
-    check_python(page, serve())
+def test_the_python_of_a_page_prints_what_the_page_says(page, served):
+    check_python(page, served)
 
 
 @pytest.mark.parametrize("page", WITH_CURL[1:], ids=lambda page: page.stem)
-def test_the_calls_of_a_page_are_answered_as_the_page_says(page, serve):
-    check_calls(page, serve().urls[0])
+def test_the_calls_of_a_page_are_answered_as_the_page_says(page, served):
+    check_calls(page, served.url)
 
 
 def test_the_pages_have_something_to_run():
