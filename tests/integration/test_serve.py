@@ -15,11 +15,16 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from redis_ledger.app.embedded_redis.server import running_pid
-from redis_ledger.app.process import python
+from redis_ledger.app.embedded_redis.server import EmbeddedServer, running_pid
+from redis_ledger.app.process import python, redis_url
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.app.process.redis_check import checked
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
+from redis_ledger.store.checks import UnsuitableRedis
+from redis_ledger.store.store import Store
 from tests.support.kafka_codec import read_response, request
 from tests.support.processes import ROOT, RedisServer, Serve, eventually, kill_server
+from tests.support.refusals import refusal, refused
 
 T = TypeVar("T", Serve, RedisServer)
 SUITABLE = ("appendonly yes", "appendfsync no")
@@ -98,17 +103,6 @@ def test_broker_without_a_kafka_port_is_not_in_metadata(processes: Keep[Serve], 
     assert advertised_address(second) == ("127.0.0.1", int(second.rpartition(":")[2]))
 
 
-def refusal(serve: Serve) -> str:
-    """The message of a serve that does not start: one line or a numbered list on stderr, with exit code 2."""
-    code, errors = serve.end()
-    assert code == 2, errors
-    assert errors.startswith("redis-ledger: ")
-    first, *rest = errors.splitlines()
-    assert [line[:5] for line in rest] == [f"  {number}. " for number in range(1, len(rest) + 1)]
-    assert not rest or first == f"redis-ledger: {len(rest)} things keep this Redis from being used:"
-    return errors.removeprefix("redis-ledger: ").strip()
-
-
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
@@ -122,11 +116,24 @@ def refusal(serve: Serve) -> str:
         ),
     ],
 )
-def test_a_redis_that_cannot_keep_the_promise_is_refused(
-    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path, settings: tuple[str, ...], says: str
+async def test_a_redis_that_cannot_keep_the_promise_is_refused(
+    processes_redis: Keep[RedisServer], tmp_path: Path, settings: tuple[str, ...], says: str
 ) -> None:
     redis = processes_redis(RedisServer(tmp_path / "redis", settings))
-    assert says in refusal(processes(Serve("--redis", redis.url, "--durability", "disk")))
+    store = await Store.open(redis.url, prefix="t")
+    with pytest.raises(UnsuitableRedis) as refused:
+        await checked(store, "disk", None)
+    await store.close()
+    assert says in str(refused.value)
+
+
+def test_a_broker_does_not_start_on_a_redis_that_cannot_keep_the_promise(
+    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path
+) -> None:
+    redis = processes_redis(RedisServer(tmp_path / "redis", ("maxmemory-policy allkeys-lru", *SUITABLE)))
+    said = refusal(processes(Serve("--redis", redis.url, "--durability", "disk")))
+    assert "CONFIG SET maxmemory-policy noeviction" in said
+    assert "--durability process" in said
 
 
 @pytest.fixture
@@ -189,9 +196,9 @@ def test_a_url_on_the_command_line_wins_over_a_file_in_every_process(
     assert processes(Serve(*arguments, environ=absent)).field("redis") == redis.url
 
 
-def test_a_file_without_a_url_is_refused(processes: Keep[Serve], tmp_path: Path) -> None:
+def test_a_file_without_a_url_is_refused(tmp_path: Path) -> None:
     absent = {"REDIS_LEDGER_REDIS_URL_FILE": str(tmp_path / "absent")}
-    assert "absent, which cannot be read (No such file" in refusal(processes(Serve(environ=absent)))
+    assert "absent, which cannot be read (No such file" in refused("--redis", "", **absent)
 
 
 def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> None:
@@ -210,17 +217,32 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
         (("--http", "0.0.0.0:0"), "--allow-anonymous"),
         (("--http", "[::]:0"), "authentication is disabled"),
         (("--kafka", "0.0.0.0:0"), "Other machines can reach --kafka 0.0.0.0:0"),
-        (("--redis", "http://127.0.0.1"), "not a Redis scheme"),
         (("--set", "num_partitions=many"), "not an integer"),
         (("--set", "nonsense=1"), "not a setting"),
         (("--set", "nonsense"), "not NAME=VALUE"),
-        (("--data-dir", str(ROOT)), "neither empty nor a data directory"),
-        (("--data-dir", "/proc/none"), "cannot be used"),
         (("--offload-home", "nonsense://x"), "neither an absolute path nor a known URI"),
     ],
 )
-def test_invalid_or_unusable_values_are_refused(processes: Keep[Serve], arguments: tuple[str, ...], says: str) -> None:
-    assert says in refusal(processes(Serve(*arguments)))
+def test_invalid_values_are_refused(arguments: tuple[str, ...], says: str) -> None:
+    assert says in refused(*arguments)
+
+
+async def test_a_url_that_is_not_of_redis_is_refused() -> None:
+    with pytest.raises(CommandError, match="not a Redis scheme"):
+        await redis_url.opened("http://127.0.0.1", prefix="t", timeout_ms=100, retry_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"), [(ROOT, "neither empty nor a data directory"), (Path("/proc/none"), "cannot be used")]
+)
+def test_unusable_data_directories_are_refused(folder: Path, says: str) -> None:
+    with pytest.raises(CommandError, match=says):
+        EmbeddedServer.attach(folder, "disk", os.environ)
+
+
+@pytest.mark.parametrize("arguments", [("--kafka", "8080"), ("--data-dir", str(ROOT))], ids=["before", "at the start"])
+def test_a_refusal_is_all_that_the_process_prints(processes: Keep[Serve], arguments: tuple[str, ...]) -> None:
+    assert refusal(processes(Serve(*arguments)))
 
 
 def test_serve_without_pyarrow_fails_before_starting_anything(processes: Keep[Serve], tmp_path: Path) -> None:

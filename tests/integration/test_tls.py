@@ -24,9 +24,14 @@ from typer.testing import CliRunner
 
 from redis_ledger import AsyncClient, Client
 from redis_ledger.app.cli.main import app
+from redis_ledger.app.embedded_redis.server import running_pid
+from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.app.process.settings import config_from
+from redis_ledger.app.process.tls import Tls
 from redis_ledger.errors import InvalidRequest, Unavailable
 from tests.support.certificates import Authority
 from tests.support.processes import Serve, eventually
+from tests.support.refusals import refusal
 
 PATIENCE_S = 20.0
 
@@ -240,12 +245,16 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
 )
 def test_unusable_values_are_refused_with_one_sentence(place, settings, said):
     place.authority.issue("other")
-    words = [word for each in settings for word in ("--set", each.format(place.folder))]
-    refused = Serve("--data-dir", place.folder / "data", *words)
-    code, errors = refused.end()
-    refused.clean_up()
-    assert (code, errors.count("\n")) == (2, 1)
-    assert said in errors
+    overrides = dict(each.format(place.folder).split("=") for each in settings)
+    with pytest.raises(CommandError, match=said) as refused:
+        Tls.given(config_from({}, overrides))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_broker_with_an_unusable_certificate_does_not_start(place):
+    place.key.write_text("no key")
+    assert "cannot be used" in refusal(place.serve(level="error"))
+    assert running_pid(place.folder / "data") is None
 
 
 async def produce_once(kafka: str, context: ssl.SSLContext) -> None:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from types import SimpleNamespace
 
 import pytest
 
 from redis_ledger.app.embedded_redis.server import running_pid
+from tests.support import cli
 from tests.support.broker import one
-from tests.support.processes import ROOT, Serve
+from tests.support.processes import Serve
 
 
-def users(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")} | environ
-    command = [sys.executable, "-m", "redis_ledger.app.cli.main", "users", *map(str, words)]
-    ended = subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, env=clean, check=False)
-    return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+def users(*words: object, given: str = "", **environ: str) -> cli.Ended:
+    return cli.run("users", *words, given=given, **environ)
 
 
 async def test_users_are_added_listed_and_removed(redis_url, prefix):
