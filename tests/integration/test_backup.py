@@ -113,9 +113,9 @@ async def prepared(broker: Broker, buffer: str = "marker") -> tuple[TxnId, TxnId
 @pytest.mark.parametrize(
     ("source", "target", "buffer"),
     [
-        ("one", "one", "marker"),
-        ("cluster", "cluster", "marker"),
-        ("cluster", "one", "marker"),
+        pytest.param("one", "one", "marker", marks=pytest.mark.full),
+        pytest.param("cluster", "cluster", "marker", marks=pytest.mark.full),
+        pytest.param("cluster", "one", "marker", marks=pytest.mark.full),
         ("cluster", "one", "sidecar"),
     ],
 )
@@ -199,6 +199,7 @@ async def test_brokers_with_a_state_dir_continue_above_what_they_answered(prefix
             assert broker.lost_writes.records == 2
 
 
+@pytest.mark.full
 async def test_copies_of_different_times_tear_transactions_and_fsck_names_them(prefix, tmp_path):
     """Nodes of two backups, put together: what `backup` prevents."""
     with redis_of("cluster") as url:

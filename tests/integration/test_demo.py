@@ -28,6 +28,7 @@ def demo(*arguments: str) -> tuple[int, dict[str, Any]]:
     return ran.returncode, json.loads(ran.stdout)
 
 
+@pytest.mark.full
 def test_every_flight_comes_out_exactly_once_though_everything_is_killed() -> None:
     code, outcome = demo("--records", "1500", "--rounds", "1")
     kept = ("inputs", "outputs", "duplicates", "losses", "wrong", "unacknowledged")
@@ -41,7 +42,9 @@ def test_every_flight_comes_out_exactly_once_though_everything_is_killed() -> No
     assert (code, outcome["holds"]) == (0, True)
 
 
-@pytest.mark.parametrize(("sabotage", "found"), [("duplicate", (1, 0)), ("lose", (0, 1))])
+@pytest.mark.parametrize(
+    ("sabotage", "found"), [("duplicate", (1, 0)), pytest.param("lose", (0, 1), marks=pytest.mark.full)]
+)
 def test_a_worker_that_breaks_a_promise_is_found_out(sabotage: str, found: tuple[int, int]) -> None:
     code, outcome = demo("--records", "400", "--rounds", "0", "--sabotage", sabotage)
     assert (outcome["duplicates"], outcome["losses"]) == found

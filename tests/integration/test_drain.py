@@ -177,6 +177,7 @@ async def gone(broker: Serve) -> int:
     return await asyncio.to_thread(broker.terminate)
 
 
+@pytest.mark.full
 async def test_a_rolling_restart_causes_no_client_errors(start):
     first, second = await asyncio.to_thread(start), await asyncio.to_thread(start)
     async with AsyncClient([first.urls[0]]) as client:

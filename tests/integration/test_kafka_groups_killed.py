@@ -80,6 +80,7 @@ class Load:
                     await asyncio.sleep(0.02)  # between two looks at what others do
 
 
+@pytest.mark.full
 async def test_members_continue_when_their_coordinator_is_killed(brokers, tmp_path):
     kafka = ",".join(each.field("kafka") for each in brokers)
     admin = AIOKafkaAdminClient(bootstrap_servers=kafka)

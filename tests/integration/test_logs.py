@@ -107,7 +107,7 @@ async def test_requests_that_fail_as_redis_is_unfit_are_logged_once_a_second(red
     assert (found[0]["level"], found[0]["error"]) == ("warning", "Redis has too few replicas.")
 
 
-@pytest.mark.parametrize("shape", ["json", "text"])
+@pytest.mark.parametrize("shape", ["json", pytest.param("text", marks=pytest.mark.full)])
 async def test_no_secret_is_in_what_a_broker_writes_whatever_goes_wrong(tmp_path, prefix, shape):
     server = Server(tmp_path, requirepass=PASSWORD, appendonly="yes", appendfsync="always")
     server.start()

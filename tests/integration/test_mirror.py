@@ -312,6 +312,7 @@ async def test_a_group_that_cannot_be_carried_keeps_no_other_from_it(source, tar
     assert (type(outcome["a"]), outcome["b"]) == (GroupAuthorizationFailedError, 1)
 
 
+@pytest.mark.full
 async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_lost(source, target):
     """By SIGKILL, while records arrive; the last run carries what is left."""
     filling = asyncio.create_task(fill(source, 0, 1_500, transactional=False))

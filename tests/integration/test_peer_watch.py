@@ -156,6 +156,7 @@ def test_the_address_of_a_peer(http, address):
     assert address_of(http) == address
 
 
+@pytest.mark.full
 async def test_kafka_clients_are_not_sent_to_a_killed_broker():
     async with AsyncExitStack() as stack:
         redis = stack.enter_context(redis_server())

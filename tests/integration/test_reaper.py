@@ -53,7 +53,10 @@ def folder() -> Iterator[Path]:
         yield Path(made)
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "ending",
+    [signal.SIGKILL, *(pytest.param(each, marks=pytest.mark.full) for each in (signal.SIGINT, signal.SIGTERM))],
+)
 def test_processes_of_a_test_end_with_it(folder: Path, ending: signal.Signals) -> None:
     # Given tests that have started servers
     note, file = folder / "note", folder / "test_leaves.py"
@@ -76,6 +79,7 @@ def test_processes_of_a_test_end_with_it(folder: Path, ending: signal.Signals) -
     eventually(lambda: [pid for pid in started if command_line(pid)] == [])
 
 
+@pytest.mark.full
 def test_a_broker_that_is_cleaned_up_takes_its_server_along_unless_another_one_needs_it(tmp_path: Path) -> None:
     first, second = (Serve("--data-dir", tmp_path / "d", "--durability", "process") for _ in range(2))
     try:

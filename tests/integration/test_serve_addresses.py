@@ -74,6 +74,7 @@ def test_without_a_way_out_a_wildcard_leads_to_this_machine(monkeypatch: pytest.
         assert default_advertised(bound, address) == ("127.0.0.1", address.port)
 
 
+@pytest.mark.full
 def test_neither_port_advertises_a_wildcard(serving: Starts, tmp_path: Path) -> None:
     serve = serving("--data-dir", tmp_path / "data", *ANYWHERE, http="0.0.0.0:0")
     port = serve.urls[0].rpartition(":")[2]
@@ -86,6 +87,7 @@ def test_neither_port_advertises_a_wildcard(serving: Starts, tmp_path: Path) -> 
     assert advertised_port == int(serve.field("kafka").rpartition(":")[2])
 
 
+@pytest.mark.full
 def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Starts, tmp_path: Path) -> None:
     serve = serving("--data-dir", tmp_path / "data", "--http-advertised", "ledger-0.example:80")
     assert http_address_shown(serve) == "http://ledger-0.example:80"

@@ -60,6 +60,7 @@ def test_a_broker_serves_while_enough_copies_are_in_sync(processes: Keep) -> Non
         assert broker.terminate() == 0
 
 
+@pytest.mark.full
 def test_a_redis_without_enough_replicas_is_refused(processes: Keep) -> None:
     with redis_server(appendonly="yes", appendfsync="no") as alone:
         code, errors = processes(Serve("--redis", alone.url, *LEVEL)).end()

@@ -111,6 +111,7 @@ def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix,
         assert run(*words, "--token-file", str(first)).out.startswith("imported 1 entry of")
 
 
+@pytest.mark.full
 def test_an_import_that_is_killed_continues(url, client, stream, redis_url):
     fill(stream, 0, 20_000)
     words = words_of(url, redis_url, stream[1], "orders")

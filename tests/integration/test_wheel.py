@@ -37,7 +37,9 @@ def test_the_wheel_has_one_top_level_package(wheel: Path) -> None:
     assert len(names) == len(set(names)), "a file is in the wheel twice"
 
 
-@pytest.mark.parametrize("ours_first", [True, False], ids=["ours_first", "theirs_first"])
+@pytest.mark.parametrize(
+    "ours_first", [True, pytest.param(False, marks=pytest.mark.full)], ids=["ours_first", "theirs_first"]
+)
 def test_serve_runs_beside_a_project_with_an_app_package(wheel: Path, tmp_path: Path, ours_first: bool) -> None:
     environment = Environment(tmp_path / "venv")
     theirs = project(tmp_path, "app", THEIRS)
