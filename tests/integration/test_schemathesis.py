@@ -34,6 +34,7 @@ from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
 from redis_ledger.app.http.request import BATCH
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.records.build import encode
+from tests.support.examples import examples
 from tests.support.rest import open_broker
 
 EXAMPLES, COVERAGE, FUZZING = HypothesisTestMode.EXAMPLES, HypothesisTestMode.COVERAGE, HypothesisTestMode.FUZZING
@@ -144,20 +145,14 @@ def test_every_operation_of_the_document_is_tried(operations):
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize(
-    ("examples_max", "modes"),
+    ("random_max", "modes"),
     [
-        pytest.param(2, [EXAMPLES, FUZZING], id="few"),
-        pytest.param(12, [EXAMPLES, FUZZING, COVERAGE], id="all", marks=pytest.mark.full),
+        pytest.param(6, [EXAMPLES, FUZZING], id="few"),
+        pytest.param(36, [EXAMPLES, FUZZING, COVERAGE], id="all", marks=pytest.mark.full),
     ],
 )
-def test_no_request_finds_a_500_or_an_undocumented_answer(label, examples_max, modes, schema, operations, address):
-    chosen = settings(
-        max_examples=examples_max,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+def test_no_request_finds_a_500_or_an_undocumented_answer(label, random_max, modes, schema, operations, address):
+    chosen = settings(max_examples=examples(random_max), suppress_health_check=list(HealthCheck))
     given = HypothesisTestConfig(project=schema.config, modes=modes, settings=chosen, explicit_settings=chosen)
     sent = 0
 
