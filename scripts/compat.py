@@ -1,13 +1,15 @@
 """Runs the suites of tests/compat, real Kafka clients and tools, against brokers of its own.
 
     .venv/bin/python scripts/compat.py                        every suite with one broker, then with three
-    .venv/bin/python scripts/compat.py --quick                the tests marked quick; each suite once, see QUICK
+    .venv/bin/python scripts/compat.py --quick                the tests marked quick, all suites on one server
     .venv/bin/python scripts/compat.py --clients franz-go --brokers 1,2,3 --times 3
     .venv/bin/python scripts/compat.py --kafka 127.0.0.1:9092 against what runs there; starts nothing
+    .venv/bin/python scripts/compat.py prepare                builds the suites and runs none of them
 
 A suite is a folder with a run.sh: `run.sh prepare` builds it, from the network if nothing is cached, and without an
 argument it runs, with a closing line "client: 3 passed, 0 failed, 1 skipped".  A suite that cannot be built fails; with
---quick, those that need a toolchain besides Python are left out, with the reason (scripts/left_out.py).
+--quick, those that need a toolchain besides Python are left out, with the reason (scripts/left_out.py).  `prepare` only
+prints that reason, since the run after it notes it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -39,17 +41,18 @@ SUITES = ROOT / "tests" / "compat"
 CLIENTS = ("aiokafka", "kafka-python", "librdkafka", "java", "franz-go")
 NEEDS_A_TOOLCHAIN = ("java", "franz-go")
 BROKERS = (1, 3)
-# Client → brokers of its quick run.  The other steps of `make test` hold one broker.  Several brokers can break
-# transactions, groups and coordinators, which three of the suites test in depth.
-QUICK = {"aiokafka": 1, "kafka-python": 1, "librdkafka": 3, "java": 3, "franz-go": 3}
-# With --quick these run side by side, each client of a lane after the other: they mostly wait, for sessions to end and
-# for brokers that restart.
+# The other steps of `make test` hold one broker.  Several brokers can break transactions, groups and coordinators.
+QUICK_BROKERS = (3,)
+# With --quick these run side by side on one server, each client of a lane after the other: they mostly wait, for groups
+# to rebalance and for a broker that restarts.
 LANES = (("aiokafka", "kafka-python", "java", "franz-go"), ("librdkafka",))
+# The Python clients share an environment, so each lane builds something else.
+BUILDS = (("aiokafka", "kafka-python", "librdkafka"), ("java",), ("franz-go",))
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 60.0
 PREPARE_S_MAX, PREPARE_QUICK_S_MAX = 900.0, 300.0
 RUN_S_MAX, QUICK_S_MAX = 600.0, 240.0
-RECORDS = 10_000
+RECORDS, QUICK_RECORDS = 10_000, 500
 COMPLAINTS_SHOWN = 20
 LOOK_S = 0.5
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -86,16 +89,6 @@ class SuiteResult(NamedTuple):
 
 def suite_name(client: str, brokers: int) -> str:
     return client if brokers == 1 else f"{client} on {brokers} brokers"
-
-
-def plan(clients: Sequence[str], quick: bool, brokers: Sequence[int]) -> dict[int, list[str]]:
-    """Number of brokers → the clients to run.  brokers: empty for the default."""
-    if brokers or not quick:
-        return {count: list(clients) for count in brokers or BROKERS}
-    found: dict[int, list[str]] = {}
-    for client in clients:
-        found.setdefault(QUICK[client], []).append(client)
-    return found
 
 
 # -- the broker --------------------------------------------------------------------------------------------------------
@@ -146,6 +139,9 @@ def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address,
             print(f"the server (pid {process.pid}) did not drain within {DRAIN_S_MAX:.0f} s and is killed", flush=True)
             process.kill()
             process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
         shutil.rmtree(data, ignore_errors=True)
 
 
@@ -163,7 +159,8 @@ def ready_line(process: subprocess.Popen[str]) -> str:
 def address_of(ready: str, said: Path) -> Address:
     found = re.search(r"^ready http=([^\s,]+)\S* kafka=(\S+)", ready)
     if found is None:
-        raise CannotServe(f"The broker did not start; see {said}")
+        last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
+        raise CannotServe(f"The broker did not start: {last[0]} ({said})")
     if found[2] == "off":
         raise CannotServe("The broker says kafka=off: it has no Kafka listener.")
     return Address(found[2], found[1])
@@ -172,40 +169,41 @@ def address_of(ready: str, said: Path) -> Address:
 # -- the suites --------------------------------------------------------------------------------------------------------
 
 
+def step(client: str, argument: str | None, environ: Mapping[str, str], log: Path, seconds_max: float) -> int | None:
+    """The exit code of a client's run.sh, or None if it did not end in time."""
+    environ = {**os.environ, "PYTHON": sys.executable, **environ, "DEADLINE_S": str(int(seconds_max * 0.95))}
+    return call([str(SUITES / client / "run.sh"), *([argument] if argument else [])], environ, log, seconds_max)
+
+
+def build(client: str, *, quick: bool, log: Path) -> tuple[str, str]:
+    """OK and "", or another verdict and the reason."""
+    seconds_max = PREPARE_QUICK_S_MAX if quick else PREPARE_S_MAX
+    code = step(client, "prepare", {}, log, seconds_max)
+    if code == 0:
+        return OK, ""
+    why = f"not finished after {seconds_max:.0f} s" if code is None else reason_of(log.read_text(errors="replace"))
+    if quick and client in NEEDS_A_TOOLCHAIN:
+        return LEFT_OUT, f"it cannot be built: {why}"
+    return FAILED, f"it cannot be built: {why} ({log})"
+
+
 def run_suite(client: str, brokers: int, options: SuiteOptions, address: Address, logs: Path) -> SuiteResult:
     began = time.monotonic()
     log = logs / f"{client}.log"
-    environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": address.kafka, "OUT": str(logs / client)}
-    environ |= {"QUICK": "1" if options.quick else "", "RECORDS": str(options.records), "HTTP": address.http}
-    environ |= {"SECURED": address.secured, "SECURED_TOKEN": address.token}
-
-    def step(argument: str | None, seconds_max: float) -> int | None:
-        """The exit code of run.sh, or None if it did not end in time."""
-        environ["DEADLINE_S"] = str(int(seconds_max * 0.95))
-        arguments = [str(SUITES / client / "run.sh"), *([argument] if argument else [])]
-        return call(arguments, environ, log, seconds_max)
-
-    def outcome(verdict: str, summary: str) -> SuiteResult:
-        return SuiteResult(suite_name(client, brokers), verdict, time.monotonic() - began, summary)
-
-    prepare_s_max = PREPARE_QUICK_S_MAX if options.quick else PREPARE_S_MAX
-    if (built := step("prepare", prepare_s_max)) != 0:
-        reason = (
-            f"not finished after {prepare_s_max:.0f} s" if built is None else reason_of(log.read_text(errors="replace"))
-        )
-        why = f"it cannot be built: {reason}"
-        if options.quick and client in NEEDS_A_TOOLCHAIN:
-            return outcome(LEFT_OUT, why)
-        return outcome(FAILED, f"{why} ({log})")
-    seconds_max = QUICK_S_MAX if options.quick else RUN_S_MAX + options.records / 500
-    code = step(None, seconds_max)
-    counts = re.findall(
-        rf"^{re.escape(client)}: (\d+ passed, \d+ failed.*)$", log.read_text(errors="replace"), re.MULTILINE
-    )
-    summary = counts[-1] if counts else "it printed no result"
-    if code is None:
-        summary = f"not finished after {seconds_max:.0f} s"
-    return outcome(OK if code == 0 and counts else FAILED, summary)
+    verdict, summary = build(client, quick=options.quick, log=log)
+    if verdict == OK:
+        environ = {"KAFKA": address.kafka, "OUT": str(logs / client), "HTTP": address.http}
+        environ |= {"QUICK": "1" if options.quick else "", "RECORDS": str(options.records)}
+        environ |= {"SECURED": address.secured, "SECURED_TOKEN": address.token}
+        seconds_max = QUICK_S_MAX if options.quick else RUN_S_MAX + options.records / 500
+        code = step(client, None, environ, log, seconds_max)
+        pattern = rf"^{re.escape(client)}: (\d+ passed, \d+ failed.*)$"
+        counts = re.findall(pattern, log.read_text(errors="replace"), re.MULTILINE)
+        summary = counts[-1] if counts else "it printed no result"
+        if code is None:
+            summary = f"not finished after {seconds_max:.0f} s"
+        verdict = OK if code == 0 and counts else FAILED
+    return SuiteResult(suite_name(client, brokers), verdict, time.monotonic() - began, summary)
 
 
 def reason_of(printed: str) -> str:
@@ -249,7 +247,7 @@ def show(outcome: SuiteResult, log: Path) -> None:
     print("\n".join(lines), flush=True)  # at once: another lane prints too
 
 
-def run_all(
+def run_lane(
     clients: Sequence[str],
     brokers: int,
     options: SuiteOptions,
@@ -257,6 +255,7 @@ def run_all(
     logs: Path,
     server: subprocess.Popen[str] | None,
 ) -> list[SuiteResult]:
+    """One client after the other.  server: its process, if it was started here."""
     outcomes = []
     for client in clients:
         if interrupted.is_set():
@@ -270,37 +269,53 @@ def run_all(
     return outcomes
 
 
-def run_with(clients: Sequence[str], brokers: int, options: SuiteOptions, logs: Path) -> list[SuiteResult]:
-    """On a server of its own with so many brokers, and one that authenticates."""
+def side_by_side(
+    act: Callable[[Sequence[str]], list[SuiteResult]], lanes: Sequence[Sequence[str]]
+) -> list[SuiteResult]:
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        try:
+            started = [threads.submit(act, lane) for lane in lanes]
+            return [outcome for each in started for outcome in each.result()]
+        except BaseException:
+            interrupted.set()  # the other lanes end what they run
+            raise
+
+
+def lanes_of(clients: Sequence[str], lanes: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The lanes that have one of these clients, and nothing else in them."""
+    return [chosen for lane in lanes if (chosen := [each for each in lane if each in clients])]
+
+
+def run_on(brokers: int, clients: Sequence[str], options: SuiteOptions, logs: Path) -> list[SuiteResult]:
+    """On a server of its own with so many brokers; without --quick there is another one, which authenticates."""
     logs.mkdir(parents=True)
-    token = secrets.token_hex(32)
+    token = "" if options.quick else secrets.token_hex(32)
+    lanes = lanes_of(clients, LANES) if options.quick else [list(clients)]
     try:
-        with served(brokers, logs) as (address, server), served(1, logs, token) as (secured, _):
-            address = address._replace(secured=secured.kafka, token=token)
-            return run_all(clients, brokers, options, address, logs, server)
+        with contextlib.ExitStack() as servers:
+            address, server = servers.enter_context(served(brokers, logs))
+            if token:
+                secured, _ = servers.enter_context(served(1, logs, token))
+                address = address._replace(secured=secured.kafka, token=token)
+            return side_by_side(lambda lane: run_lane(lane, brokers, options, address, logs, server), lanes)
     except CannotServe as error:
         print(f"FAILED   {error}", flush=True)
         return [SuiteResult(suite_name(client, brokers), FAILED, 0.0, str(error)) for client in clients]
 
 
-def run_lane(clients: Sequence[str], brokers: Sequence[int], options: SuiteOptions, logs: Path) -> list[SuiteResult]:
-    """On one server after the other."""
-    outcomes = []
-    for count, some in plan(clients, options.quick, brokers).items():
-        outcomes += run_with(some, count, options, logs / f"{count}-{'-'.join(some)}")
-    return outcomes
+def prepare(clients: Sequence[str], *, quick: bool, logs: Path) -> int:
+    """Builds the suites, side by side if they share nothing; the exit code."""
 
+    def act(lane: Sequence[str]) -> list[SuiteResult]:
+        outcomes = []
+        for client in lane:
+            began, log = time.monotonic(), logs / f"{client}.log"
+            verdict, why = build(client, quick=quick, log=log)
+            outcomes.append(SuiteResult(client, verdict, time.monotonic() - began, why or "built"))
+            show(outcomes[-1], log)
+        return outcomes
 
-def run_lanes(clients: Sequence[str], brokers: Sequence[int], options: SuiteOptions, logs: Path) -> list[SuiteResult]:
-    """Side by side with --quick, else in one lane."""
-    lanes = [[each for each in lane if each in clients] for lane in LANES] if options.quick else [list(clients)]
-    with ThreadPoolExecutor(len(lanes)) as threads:
-        try:
-            started = [threads.submit(run_lane, lane, brokers, options, logs) for lane in lanes]
-            return [outcome for each in started for outcome in each.result()]
-        except BaseException:
-            interrupted.set()  # the other lane ends its suite and its servers
-            raise
+    return 1 if any(each.verdict == FAILED for each in side_by_side(act, lanes_of(clients, BUILDS))) else 0
 
 
 def conclude(outcomes: Sequence[SuiteResult]) -> int:
@@ -326,15 +341,21 @@ def numbers(text: str) -> list[int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Real Kafka clients against redis-ledger.")
-    parser.add_argument("--quick", action="store_true", help="the tests marked quick: less than four minutes")
+    parser.add_argument("mode", nargs="?", choices=["run", "prepare"], default="run", help="prepare: only build suites")
+    parser.add_argument("--quick", action="store_true", help="the tests marked quick: about a minute")
     parser.add_argument(
         "--brokers", type=numbers, default=[], metavar="N,M",
-        help="broker processes, for one server after the other (default: 1,3; --quick has a number for each client)",
+        help="broker processes, for one server after the other (default: 1,3; with --quick 3)",
     )  # fmt: skip
     parser.add_argument("--clients", default=",".join(CLIENTS), metavar="A,B", help=f"of {', '.join(CLIENTS)}")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="run against what listens there; starts no server")
     parser.add_argument("--http", metavar="URL", default="", help="REST of the same, for what goes through both doors")
-    parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help="records of kgo's ETL tests")
+    parser.add_argument(
+        "--records",
+        type=int,
+        metavar="N",
+        help=f"of kgo's ETL tests (default: {RECORDS}; with --quick {QUICK_RECORDS})",
+    )
     parser.add_argument("--times", type=int, default=1, metavar="N", help="everything so many times in a row")
     asked = parser.parse_args()
     clients = [each for each in asked.clients.split(",") if each]
@@ -342,19 +363,22 @@ def main() -> int:
         parser.error(f"there is no suite {', '.join(unknown)}; choose of {', '.join(CLIENTS)}")
     if asked.kafka and asked.brokers:
         parser.error("--brokers is for the servers that are started here; --kafka starts none")
-    options = SuiteOptions(asked.quick, asked.records)
+    options = SuiteOptions(asked.quick, asked.records or (QUICK_RECORDS if asked.quick else RECORDS))
     # An interrupted run stops its server as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     folder = Path(tempfile.mkdtemp(prefix="redis-ledger-compat-"))
     print(f"logs: {folder}", flush=True)
+    if asked.mode == "prepare":
+        return prepare(clients, quick=asked.quick, logs=folder)
     outcomes: list[SuiteResult] = []
     for number in range(1, asked.times + 1):
         logs = folder / str(number)
         if asked.kafka:
             logs.mkdir()
-            outcomes += run_all(clients, 1, options, Address(asked.kafka, asked.http), logs, None)
+            outcomes += run_lane(clients, 1, options, Address(asked.kafka, asked.http), logs, None)
             continue
-        outcomes += run_lanes(clients, asked.brokers, options, logs)
+        for brokers in asked.brokers or (QUICK_BROKERS if asked.quick else BROKERS):
+            outcomes += run_on(brokers, clients, options, logs / str(brokers))
     return conclude(outcomes)
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from redis_ledger.spark import java
 from scripts import compat, left_out, spark
-from scripts.compat import CLIENTS, FAILED, LEFT_OUT, OK, QUICK, Address, SuiteOptions, SuiteResult
+from scripts.compat import (
+    BUILDS,
+    CLIENTS,
+    FAILED,
+    LANES,
+    LEFT_OUT,
+    OK,
+    QUICK_RECORDS,
+    RECORDS,
+    Address,
+    SuiteOptions,
+    SuiteResult,
+)
 
 
 @pytest.fixture
@@ -77,17 +90,66 @@ def test_a_run_passes_when_something_ran_and_nothing_failed(verdicts, code, note
     assert notes.read_text().count("no Go") == verdicts.count(LEFT_OUT)
 
 
-def test_every_suite_runs_with_one_broker_and_with_three():
-    assert compat.plan(CLIENTS, False, []) == {1: list(CLIENTS), 3: list(CLIENTS)}
-    assert compat.plan(["java"], False, [1, 2, 3]) == {1: ["java"], 2: ["java"], 3: ["java"]}
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[int, list[str], int]]]:
+    """planned("--quick"): the servers of a run as (brokers, clients, records of kgo's tests); none of them starts."""
+
+    def plan(*arguments: str) -> list[tuple[int, list[str], int]]:
+        servers: list[tuple[int, list[str], int]] = []
+
+        def run_on(brokers: int, clients: list[str], options: SuiteOptions, _: Path) -> list[SuiteResult]:
+            servers.append((brokers, clients, options.records))
+            return [SuiteResult(client, OK, 0.0, "") for client in clients]
+
+        monkeypatch.setattr(compat, "run_on", run_on)
+        monkeypatch.setattr(compat.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+        monkeypatch.setattr(compat.signal, "signal", lambda *_: None)
+        monkeypatch.setattr(sys, "argv", ["compat.py", *arguments])
+        assert compat.main() == 0
+        return servers
+
+    return plan
 
 
-def test_the_quick_run_has_every_suite_once_and_most_of_them_with_three_brokers():
-    planned = compat.plan(CLIENTS, True, [])
-    assert sorted(client for clients in planned.values() for client in clients) == sorted(CLIENTS)
-    assert QUICK.keys() == set(CLIENTS)
-    assert "librdkafka" in planned[3]
-    assert compat.plan(CLIENTS, True, [2]) == {2: list(CLIENTS)}
+def test_every_suite_runs_with_one_broker_and_with_three(planned):
+    assert planned() == [(1, list(CLIENTS), RECORDS), (3, list(CLIENTS), RECORDS)]
+    assert planned("--clients", "java", "--brokers", "1,2") == [(1, ["java"], RECORDS), (2, ["java"], RECORDS)]
+
+
+def test_the_quick_run_has_every_suite_on_one_server_of_three_brokers(planned):
+    assert planned("--quick") == [(3, list(CLIENTS), QUICK_RECORDS)]
+    assert planned("--quick", "--brokers", "2", "--records", "9") == [(2, list(CLIENTS), 9)]
+
+
+@pytest.mark.parametrize("lanes", [LANES, BUILDS])
+def test_every_suite_is_in_one_lane(lanes):
+    assert sorted(client for lane in lanes for client in lane) == sorted(CLIENTS)
+    assert compat.lanes_of(["java"], lanes) == [["java"]]
+
+
+@pytest.mark.parametrize(("quick", "code"), [(True, 0), (False, 1)])
+def test_prepare_passes_without_a_toolchain_only_if_the_quick_run_leaves_it_out(
+    quick, code, tmp_path, monkeypatch, capsys, notes
+):
+    monkeypatch.setattr(compat, "SUITES", tmp_path / "suites")
+    suite(tmp_path / "suites", "java", built=False)
+    suite(tmp_path / "suites", "aiokafka", built=True)
+    assert compat.prepare(["aiokafka", "java"], quick=quick, logs=tmp_path) == code
+    assert "it cannot be built: java needs mvn on PATH" in capsys.readouterr().out
+    assert notes.read_text() == ""  # the run itself notes what it leaves out
+
+
+@pytest.mark.timeout(60)
+def test_a_broker_that_does_not_start_fails_its_suites_at_once_with_its_last_line(tmp_path, monkeypatch, capsys):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho starting >&2\necho 'the port is taken' >&2\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(compat, "READY_S_MAX", 600.0)
+    outcomes = compat.run_on(3, ["aiokafka", "java"], SuiteOptions(True, 10), tmp_path / "logs")
+    assert [each.verdict for each in outcomes] == [FAILED, FAILED]
+    assert outcomes[0].summary.startswith("The broker did not start: the port is taken (")
+    assert outcomes[0].summary in capsys.readouterr().out
 
 
 def test_a_number_of_brokers_below_one_is_refused(monkeypatch, capsys):
