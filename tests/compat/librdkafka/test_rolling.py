@@ -5,7 +5,7 @@ once, in order, and read.
 broker 0   ──✗ restarted ──────────────     all the while: an idempotent and a transactional producer, two groups, one
 broker 1   ─────────────────✗ restarted     that commits by hand and one that leaves it to the client
 
-The test has brokers of its own, of redis-ledger; beside a Kafka that is tested it skips.
+The test has brokers of its own, of redis-ledger; beside a Kafka that is tested it skips.  A quick run restarts one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ TOPIC, PARTITIONS = "load", 4
 PATIENCE_S = 60.0
 STEP_S = 30.0  # of a transaction
 ABORTED_EVERY = 5
+RESTARTED = 1 if os.environ.get("QUICK") == "1" else 2
 
 
 @pytest.fixture
@@ -213,7 +214,7 @@ def test_a_rolling_restart_is_seen_by_no_application_and_loses_nothing(brokers, 
     load.start(load.plain, load.transactional, load.by_hand, load.by_itself)
     load.go_on()
     # When each broker is restarted
-    for number in range(2):
+    for number in range(RESTARTED):
         assert brokers.ask(f"stop {number}") == "0"
         load.go_on()
         assert brokers.ask(f"start {number}") == "ready"
