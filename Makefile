@@ -75,5 +75,5 @@ lock: setup ## resolves requirements/*.lock from pyproject.toml (needs uv)
 	@$(RUN) scripts/lock.py
 
 clean: ## removes .venv, caches and build results; keeps data
-	rm -rf .venv .venv.lock dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv.lock lua/.prepared.cache* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -138,6 +138,7 @@ def run(step: Step, *, show: bool = True, seconds_left: float | None = None) -> 
         limit = seconds_left or 0.0
     with tempfile.NamedTemporaryFile("r", prefix="left-out-") as file:
         environ = {**os.environ, **step.env, left_out.VARIABLE: file.name}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)  # tests start hundreds of brokers, which would compile all modules
         code: int | None = 0
         for command in filter(None, (step.prepare, step.command)):
             if code == 0:
