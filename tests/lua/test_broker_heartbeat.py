@@ -123,6 +123,12 @@ def test_a_broker_of_the_same_address_takes_the_node_id_over(three):
     assert "b" not in three.addresses
 
 
+def test_a_broker_whose_address_is_a_part_of_another_s_replaces_none(brokers):
+    brokers.beat("a", 0, kafka="my-kafka:9092")
+    brokers.beat("b", 1, kafka="kafka:90921")
+    assert brokers.nodes("c", 2, kafka="kafka:9092") == {"a": 1, "b": 2, "c": 3}
+
+
 def test_a_new_broker_gets_the_id_of_none_that_lives_through_a_pause(three):
     assert three.nodes("d", 60_000) == {"a": 1, "b": 2, "c": 3, "d": 4}
 

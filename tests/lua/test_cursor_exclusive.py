@@ -37,6 +37,18 @@ def test_an_exclusive_subscription_has_one_consumer_at_a_time(log):
     sub.content()
 
 
+@pytest.mark.parametrize("epoch", [9, 99])
+def test_epochs_of_owners_are_compared_as_numbers(exclusive, epoch):
+    exclusive.own("c1")
+    exclusive.log.client.hset(exclusive.keys.cursor, "owner_epoch", epoch)
+    assert list(exclusive.receive("c1", 2, epoch=epoch).offsets) == [0, 1]
+    # When the next owner receives, then the one before it is refused
+    exclusive.leave("c1")
+    assert exclusive.own("c2") == [Status.OK, epoch + 1]
+    assert list(exclusive.receive("c2", 2, epoch=epoch + 1).offsets) == [0, 1]
+    assert exclusive.receive_raw("c1", epoch=epoch) == [Status.NOT_OWNER]
+
+
 def test_an_exclusive_consumer_that_names_nothing_gets_all_it_has_not_acknowledged(exclusive):
     assert list(exclusive.receive(most=4).offsets) == [0, 1, 2, 3]
     exclusive.ack([1])

@@ -65,6 +65,18 @@ def test_a_stand_by_that_is_silent_is_passed_over_and_forgotten_after_its_sessio
     assert set(consumers_of(sub)) == {"@c3"}
 
 
+def test_a_silent_stand_by_stays_known_while_it_has_messages(log, sub):
+    log.append(3)
+    sub.receive("c2")
+    sub.leave("c2")
+    sub.own("c1")
+    sub.own("c2")
+    sub.own("c3")
+    sub.now += SESSION + 1
+    sub.own("c1")
+    assert set(consumers_of(sub)) == {"@c1", "@c2"}
+
+
 def test_the_active_consumer_and_the_stand_bys_keep_their_places_after_an_outage(sub):
     sub.own("c1")
     sub.own("c2")

@@ -59,6 +59,8 @@ def test_a_plain_ack_of_a_held_message_is_dropped_silently(sub):
 def test_the_first_transaction_wins(sub):
     sub.hold("0-1", [3, 4])
     assert sub.hold("0-2", [4, 5]) == [CONFLICT, 4, "0-1"]
+    sub.hold("0-10", [6])
+    assert sub.hold("0-1", [6]) == [CONFLICT, 6, "0-10"]
     assert sub.settle("0-1", commit=True) == 2
 
 
@@ -128,6 +130,16 @@ def test_an_aborted_ack_counts_as_a_delivery(sub):
     sub.hold("0-1", [9])
     sub.settle("0-1", commit=False)
     assert sub.receive("c2").offsets == {9: 2}
+
+
+def test_neighbours_come_back_as_one_lease_in_whatever_order_they_were_held(log):
+    log.append(12)
+    sub = Subscription(log)
+    sub.receive()
+    for offset in (11, 8, 10, 9):
+        sub.hold("0-1", [offset])
+    assert sub.settle("0-1", commit=False) == 4
+    assert {*log.client.hkeys(sub.keys.leases)} == {b"", b"0", b"8"}
 
 
 def test_neighbours_of_one_transaction_share_one_range(log, sub):

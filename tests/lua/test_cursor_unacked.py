@@ -194,3 +194,30 @@ def test_the_number_of_consumers_that_are_kept_is_bounded(log):
     sub.now += SESSION + ACK_TIMEOUT
     sub.receive("new", 1)
     assert consumer(sub, "new")[2:] == [1, 1, 1]
+
+
+def test_of_consumers_that_are_not_kept_those_go_whose_own_session_is_over_and_who_have_nothing(log):
+    log.append(100)
+    sub = Subscription(log)
+    begin = sub.now
+    for n in range(70):
+        sub.now = begin + 10 * n
+        sub.receive(f"c{n}", 1)
+        if n not in (3, 65):
+            sub.ack([n], f"c{n}")
+    # When another joins, while some of the sessions are over
+    sub.now = begin + SESSION + 10 * 29
+    sub.receive("new", 1)
+    over = [n for n in range(70) if consumer(sub, f"c{n}") is None]
+    # Then those remain that have messages, or a session
+    assert over == [n for n in range(30) if n != 3]
+    assert [unacked(sub, name) for name in ("c3", "c65", "new")] == [1, 1, 1]
+
+
+def test_a_call_with_an_earlier_time_does_not_shorten_a_session(sub):
+    """Clocks of brokers differ."""
+    sub.receive("c1", 1)
+    until = consumer(sub)[1]
+    sub.now -= 1_000
+    sub.receive("c1", 1)
+    assert consumer(sub)[1] == until

@@ -35,6 +35,14 @@ def test_scheduled_batches_of_a_committed_transaction_are_indexed_one_by_one(del
     assert (delays.field(NAME), delays.field("decided"), delays.row(-1)[4]) == (None, "", 3)
 
 
+def test_of_transactions_whose_names_begin_alike_only_the_settled_one_leaves_the_list(delays):
+    for txn in (TXN, (3, 170), (33, 17)):
+        delays.schedule(10, txn=txn)
+        delays.commit(*txn)
+    assert delays.settle(NAME, 1) == [Status.OK, 0]
+    assert delays.field("decided").split() == ["3-170", "33-17"]
+
+
 def test_records_scheduled_in_an_aborted_transaction_are_deleted_with_their_payload(delays):
     delays.schedule(5)
     delays.schedule(10, [30, 40], txn=TXN)

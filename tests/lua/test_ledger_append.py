@@ -360,6 +360,7 @@ def test_a_producer_with_another_open_transaction_gets_its_id(ledger):
     assert ledger.append(txn=(3, 18), pid=8) == [Status.OTHER_OPEN, "3", "17"]
     unchanged(ledger, before)
     assert ledger.append(txn=(4, 17), pid=8) == [Status.OTHER_OPEN, "3", "17"]
+    assert ledger.append(txn=(3, 1), pid=8) == [Status.OTHER_OPEN, "3", "17"]
 
 
 def test_a_batch_sent_again_in_a_transaction_is_a_duplicate_and_opens_nothing(ledger):

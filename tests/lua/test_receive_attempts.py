@@ -35,7 +35,8 @@ def test_a_further_attempt_takes_over_all_that_the_earlier_ones_have_leased(sub)
     sub.ack([0])
     assert sub.receive("c1", 4, request="r.2", again=1).offsets == {1: 0, 2: 0, 3: 0, 4: 0}
     # And not what is of another request, or of another consumer
-    assert sub.receive("c1", 0, request="s.1", again=1).offsets == {}
+    for request in ("s.1", "rr.1", "r1.1", "R.1"):
+        assert sub.receive("c1", 0, request=request, again=1).offsets == {}
     assert sub.receive("c2", 0, request="r.3", again=1).offsets == {}
 
 
@@ -82,6 +83,14 @@ def test_an_attempt_that_was_taken_over_leases_no_more(sub, has_leased):
     assert sub.receive_raw("c2", 1, request="r.1")[0] == Status.OK
     if sub.kind == "shared":
         assert len(sub.receive("c2", 1, request="r.1").offsets) == 1
+
+
+@pytest.mark.parametrize(("known", "other"), [("r1.9", "r.2"), ("r.9", "r1.2")])
+def test_an_attempt_of_a_request_whose_name_begins_alike_is_not_taken_over(sub, known, other):
+    sub.receive("c1", 1, request=known, again=1)
+    assert len(sub.receive("c1", 3, request=other).offsets) == 3
+    # Nor are its leases those of the other request
+    assert len(sub.receive("c1", 0, request=f"{known.partition('.')[0]}.10", again=1).offsets) == 1
 
 
 def test_an_attempt_that_was_taken_over_returns_nothing_of_it(sub):

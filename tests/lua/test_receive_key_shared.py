@@ -69,6 +69,17 @@ def test_a_consumer_whose_session_is_over_loses_its_slots(keyed):
     assert keyed.slots() == {"c1": 256}
 
 
+def test_consumers_whose_names_begin_alike_get_their_own_keys(log):
+    sub = KeySharedSubscription(log, keys := {})
+    consumers = ("c1", "c10", "c100", "1", "c")
+    for consumer in consumers:
+        sub.receive(consumer)
+    for n in range(40):
+        keys[log.append()] = f"k{n}"
+    for consumer in consumers:
+        assert sorted(sub.got(consumer)) == sorted(of_consumer(sub, consumer, [f"k{n}" for n in range(40)]))
+
+
 def test_the_slots_of_each_consumer_move_when_its_own_session_ends(log):
     """And what waits in them: not when the last session ends."""
     sub = KeySharedSubscription(log, keys := {})

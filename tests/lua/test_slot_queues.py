@@ -139,6 +139,21 @@ def test_a_trim_forgets_what_transactions_hold_as_well(one_key):
     assert sorted(one_key.receive("c1", 600).offsets)[:2] == [280, 281]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_leases_that_end_at_different_times_each_is_due_at_its_own(one_key, first):
+    one_key.fill(2)
+    begin = one_key.now
+    for _ in range(2):
+        assert len(one_key.receive("c1", 1).offsets) == 1
+        one_key.now += 100
+    one_key.checked()
+    # When one of them is acknowledged, then the other one is due when it ends
+    one_key.ack([first])
+    one_key.checked()
+    (score,) = [at for name, at in one_key.log.client.zrange(one_key.keys.due, 0, -1, withscores=True) if name]
+    assert score == begin + ACK_TIMEOUT + 100 * (1 - first)
+
+
 def test_a_trim_far_ahead_removes_all_places(one_key):
     one_key.fill(2_000)
     one_key.receive("c1", 1_000)

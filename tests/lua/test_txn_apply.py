@@ -139,6 +139,12 @@ def test_a_participant_is_not_taken_for_one_whose_name_it_ends(coordinator):
     assert coordinator.one(f"end {serial} C") == f"0 C big-{P0} {P0} {P0}0"
 
 
+def test_a_participant_is_not_taken_for_one_whose_name_it_begins(coordinator):
+    serial = coordinator.begin(60_000, "-", "-", f"{P0}0")
+    coordinator.apply(f"add {serial} {SUB}x", f"add {serial} {P0}", f"add {serial} {SUB}")
+    assert coordinator.one(f"end {serial} C") == f"0 C {P0}0 {SUB}x {P0} {SUB}"
+
+
 def test_registering_what_is_registered_writes_nothing(coordinator):
     """TC-08."""
     serial = coordinator.begin(60_000, "-", "-", P0, SUB)

@@ -93,10 +93,14 @@ def test_a_number_that_is_not_above_the_stored_one_commits_nothing_more(coordina
 
 
 def test_numbers_are_compared_as_numbers_and_names_are_apart(coordinator):
-    a, b, c = begun(coordinator, 3)
+    a, b, c, d = begun(coordinator, 4)
     assert coordinator.one(together("job", 9, a)).startswith("0 committed|")
+    assert coordinator.one(together("job", 10, d)).startswith("0 committed|")
+    # The answer to a repetition of the earlier one, and to another call with its number
+    assert coordinator.one(together("job", 9, a)).startswith("0 committed|")
+    assert coordinator.one(together("job", 9, b)) == "0 already 10"
     assert coordinator.one(together("job", 2**53, b)).startswith("0 committed|")
-    assert coordinator.one(together("job", 10, c)) == f"0 already {2**53}"
+    assert coordinator.one(together("job", 11, c)) == f"0 already {2**53}"
     assert coordinator.one(together("other", 0, c)).startswith("0 committed|")
 
 

@@ -134,11 +134,12 @@ def test_an_end_where_nothing_was_written_leaves_only_its_tombstone(ledger):
     assert after == before
 
 
-def test_an_end_of_another_transaction_of_the_producer_writes_no_marker(ledger):
-    ledger.append(txn=(0, 5), pid=7)
-    assert ledger.end({"txn": (0, 4), "pid": 7, "commit": True}) == [Status.OK, "-1"]
+@pytest.mark.parametrize(("open_", "other"), [(5, 4), (70, 7), (7, 70)])
+def test_an_end_of_another_transaction_of_the_producer_writes_no_marker(ledger, open_, other):
+    ledger.append(txn=(0, open_), pid=7)
+    assert ledger.end({"txn": (0, other), "pid": 7, "commit": True}) == [Status.OK, "-1"]
     assert (ledger.stable, ledger.next) == (0, 1)
-    assert ledger.end({"txn": (0, 5), "pid": 7, "commit": True}) == [Status.OK, "1"]
+    assert ledger.end({"txn": (0, open_), "pid": 7, "commit": True}) == [Status.OK, "1"]
 
 
 def test_after_its_end_a_transaction_can_write_nothing_while_an_older_one_is_open(ledger):

@@ -59,6 +59,16 @@ def test_no_more_outcomes_are_kept_than_the_call_says(coordinator, keep, gone):
     assert sizes(coordinator)[0] == 5 - gone
 
 
+def test_outcomes_that_are_old_and_those_that_are_too_many_go_in_one_call(coordinator):
+    old = ended(coordinator, 2, "old")
+    coordinator.now += HOUR_MS - 1
+    young = ended(coordinator, 3, "young")
+    coordinator.now += 1
+    assert forget(coordinator, keep=2) == [3, 0]
+    assert coordinator.client.hmget(coordinator.keys.outcomes, [*old, young[0]]) == [None] * 3
+    assert sizes(coordinator)[:3] == (2, 2, 2)
+
+
 def test_nothing_of_a_transaction_that_continues_is_forgotten(coordinator):
     serial = coordinator.begin(60_000, "-", "mine")
     coordinator.now += DAY_MS
