@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from redis_ledger.app.embedded_redis.server import running_pid
 from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
 from tests.support.broker import SHORT, one, two
 from tests.support.kafka_groups import Node, nodes
+from tests.support.processes import RedisServer, Serve
 from tests.support.threaded_broker import ThreadedBroker, threaded_broker
+
+T = TypeVar("T", Serve, RedisServer)
+Keep = Callable[[T], T]
 
 
 @pytest.fixture(params=[True, False], ids=["in one call", "in steps"])
@@ -55,3 +64,20 @@ async def store(request: pytest.FixtureRequest, prefix: str) -> AsyncIterator[St
     opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Callable[[T], T]]:
+    """Remembers what a test has started, and ends it."""
+    started: list[Serve | RedisServer] = []
+
+    def keep(process: T) -> T:
+        started.append(process)
+        return process
+
+    yield keep
+    for process in reversed(started):
+        process.clean_up()
+    for conf in tmp_path.rglob("redis.conf"):
+        if (pid := running_pid(conf.parent)) is not None:
+            os.kill(pid, signal.SIGKILL)

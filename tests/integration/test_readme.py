@@ -32,7 +32,7 @@ WITH_PYTHON = [
 WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md", HOWTO / "retention.md"]
 
 
-class Served(NamedTuple):
+class RunningBroker(NamedTuple):
     """Where a broker listens."""
 
     url: str
@@ -40,12 +40,12 @@ class Served(NamedTuple):
 
 
 @pytest.fixture
-def served(redis_url: str, prefix: str) -> Iterator[Served]:
+def served(redis_url: str, prefix: str) -> Iterator[RunningBroker]:
     with threaded_broker(redis_url, prefix, kafka=True) as broker:
-        yield Served(broker.urls[0], "{}:{}".format(*broker.kafka))
+        yield RunningBroker(broker.urls[0], "{}:{}".format(*broker.kafka))
 
 
-def check_python(page: Path, served: Served) -> None:
+def check_python(page: Path, served: RunningBroker) -> None:
     code, expected = program(page, *served)
     assert expected, "a program that prints nothing shows nothing"
     ran = subprocess.run(
@@ -71,7 +71,7 @@ def test_the_readme_runs_as_printed(tmp_path):
     serve = Serve("--data-dir", tmp_path / "data", "--durability", "process")
     try:
         check_calls(README, serve.urls[0])
-        check_python(README, Served(serve.urls[0], serve.field("kafka")))
+        check_python(README, RunningBroker(serve.urls[0], serve.field("kafka")))
         assert serve.terminate() == 0
     finally:
         serve.clean_up()

@@ -7,10 +7,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 import pytest
@@ -22,41 +20,12 @@ from redis_ledger.app.process.redis_check import checked
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.store.checks import UnsuitableRedis
 from redis_ledger.store.store import Store
+from tests.integration.conftest import Keep
 from tests.support.kafka_codec import read_response, request
-from tests.support.processes import ROOT, RedisServer, Serve, eventually, kill_server
+from tests.support.processes import ROOT, RedisServer, Serve, eventually, is_alive, produce, texts
 from tests.support.refusals import refusal, refused
 
-T = TypeVar("T", Serve, RedisServer)
 SUITABLE = ("appendonly yes", "appendfsync no")
-
-
-@pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Callable[[T], T]]:
-    """Remembers what a test has started, and ends it."""
-    started: list[Serve | RedisServer] = []
-
-    def keep(process: T) -> T:
-        started.append(process)
-        return process
-
-    yield keep
-    for process in reversed(started):
-        process.clean_up()
-    for conf in tmp_path.rglob("redis.conf"):
-        if (pid := running_pid(conf.parent)) is not None:
-            os.kill(pid, signal.SIGKILL)
-
-
-Keep = Callable[[T], T]
-
-
-def produce(serve: Serve, text: str) -> None:
-    serve.call("POST", "/v1/topics/t/records", {"records": [{"text": text}]})
-
-
-def texts(serve: Serve) -> list[str]:
-    page = serve.call("GET", "/v1/topics/t/partitions/0/records?offset=earliest")
-    return [record["text"] for record in page["records"]]
 
 
 def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stopped(
@@ -286,65 +255,6 @@ def test_a_port_in_use_is_refused_before_anything_is_started(processes: Keep[Ser
     assert not (tmp_path / "data").exists()
 
 
-def test_after_kill_9_of_the_broker_the_next_one_takes_the_server_over(processes: Keep[Serve], tmp_path: Path) -> None:
-    # Given a broker that has acknowledged a record and is killed
-    first = processes(Serve("--data-dir", tmp_path / "data"))
-    produce(first, "kept")
-    server = running_pid(tmp_path / "data")
-    first.kill()
-    assert running_pid(tmp_path / "data") == server
-    # When another one is started on the directory, it uses the very server, and stops it in the end
-    second = processes(Serve("--data-dir", tmp_path / "data"))
-    assert texts(second) == ["kept"]
-    assert running_pid(tmp_path / "data") == server
-    assert second.terminate() == 0
-    assert running_pid(tmp_path / "data") is None
-
-
-@pytest.mark.full
-def test_after_kill_9_of_both_the_next_one_starts_a_server_on_the_data(processes: Keep[Serve], tmp_path: Path) -> None:
-    first = processes(Serve("--data-dir", tmp_path / "data"))
-    produce(first, "kept")
-    first.kill()
-    kill_server(tmp_path / "data")
-    assert texts(processes(Serve("--data-dir", tmp_path / "data"))) == ["kept"]
-
-
-@pytest.mark.full
-def test_a_second_broker_on_a_data_directory_joins_it(processes: Keep[Serve], tmp_path: Path) -> None:
-    first = processes(Serve("--data-dir", tmp_path / "data"))
-    produce(first, "shared")
-    second = processes(Serve("--data-dir", tmp_path / "data"))
-    assert texts(second) == ["shared"]
-    # The server stays for the remaining brokers
-    assert first.terminate() == 0
-    assert texts(second) == ["shared"]
-    # And a broker with another durability setting is refused with a hint how to join
-    third = Serve("--data-dir", tmp_path / "data", "--durability", "process")
-    assert "in use with durability disk" in refusal(processes(third))
-
-
-def test_a_killed_embedded_server_is_restarted_and_nothing_acknowledged_is_lost(
-    processes: Keep[Serve], tmp_path: Path
-) -> None:
-    serve = processes(Serve("--data-dir", tmp_path / "data"))
-    produce(serve, "before")
-    killed = kill_server(tmp_path / "data")
-    eventually(lambda: running_pid(tmp_path / "data") not in (None, killed), within_s=2.0)
-    produce(serve, "after")
-    assert texts(serve) == ["before", "after"]
-    assert serve.terminate() == 0
-
-
-@pytest.mark.full
-def test_a_long_path_is_served_from_a_socket_elsewhere(processes: Keep[Serve], tmp_path: Path) -> None:
-    data_dir = tmp_path / ("x" * 60) / ("y" * 60)
-    serve = processes(Serve("--data-dir", data_dir))
-    assert serve.field("redis") == f"unix://{(data_dir / 'socket-path').read_text().strip()}"
-    produce(serve, "kept")
-    assert serve.terminate() == 0
-
-
 def test_several_brokers_are_one_command(processes: Keep[Serve], tmp_path: Path) -> None:
     # Given two brokers
     serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2"))
@@ -402,23 +312,6 @@ def test_a_long_poll_does_not_hold_up_the_drain(processes: Keep[Serve], tmp_path
     assert time.monotonic() - began_s < 15
     assert reader.getresponse().status in (200, 503)
     reader.close()
-
-
-@pytest.mark.full
-def test_a_killed_supervisor_leaves_no_broker_behind(processes: Keep[Serve], tmp_path: Path) -> None:
-    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2"))
-    one, two = serve.urls
-    serve.process.kill()
-    eventually(lambda: not is_alive(one) and not is_alive(two))
-    eventually(lambda: running_pid(tmp_path / "data") is None)
-    assert list((tmp_path / "data" / "brokers").iterdir()) == []
-
-
-def is_alive(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/livez", timeout=1, trust_env=False).status_code == 200
-    except httpx.HTTPError:
-        return False
 
 
 def broker_pid(url: str) -> int:

@@ -158,3 +158,19 @@ def kill_server(data_dir: Path) -> int:
     pid = end_server(data_dir)
     assert pid is not None
     return pid
+
+
+def produce(serve: Serve, text: str) -> None:
+    serve.call("POST", "/v1/topics/t/records", {"records": [{"text": text}]})
+
+
+def texts(serve: Serve) -> list[str]:
+    page = serve.call("GET", "/v1/topics/t/partitions/0/records?offset=earliest")
+    return [record["text"] for record in page["records"]]
+
+
+def is_alive(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/livez", timeout=1, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -149,10 +149,10 @@ def test_nothing_skips_a_test_that_names_a_requirement():
 
 def test_no_fixture_and_no_helper_skips_the_test_that_uses_it():
     """But in tests/compat, whose clients may not be there and which perform no requirement.  None marks a test `full`
-    either: whether a test is one is read in its own module."""
+    either, whether a test is one is read in its own module; but tests/lua, where one of three connections is."""
     helpers = [path for path in files(".py") if shown(path).startswith("tests/support/") or path.name == "conftest.py"]
     elsewhere = [path for path in helpers if not shown(path).startswith(("tests/compat/", SPARK))]
     assert len(elsewhere) > 20
     trees = {shown(path): tree_of(path) for path in elsewhere if "kafka_codec/messages" not in shown(path)}
     assert {name: skips for name, tree in trees.items() if (skips := skips_in(tree))} == {}
-    assert [name for name, tree in trees.items() if mentions(tree, "full")] == []
+    assert [name for name, tree in trees.items() if mentions(tree, "full")] == ["tests/lua/conftest.py"]

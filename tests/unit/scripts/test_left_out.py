@@ -102,8 +102,8 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
             return [SuiteResult(client, OK, 0.0, "") for client in clients]
 
         monkeypatch.setattr(compat, "run_on", run_on)
-        monkeypatch.setattr(compat.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
-        monkeypatch.setattr(compat.signal, "signal", lambda *_: None)
+        monkeypatch.setattr("tempfile.mkdtemp", lambda prefix: str(tmp_path))
+        monkeypatch.setattr("signal.signal", lambda *_: None)
         monkeypatch.setattr(sys, "argv", ["compat.py", *arguments])
         assert compat.main() == 0
         return servers
