@@ -7,9 +7,9 @@ all the while: Kafka producers (idempotent, transactional), a Kafka group, an SD
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import socket
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,11 +18,12 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from redis_ledger import AsyncClient
+from tests.support.busy_machine import within
 from tests.support.processes import RedisServer, Serve, eventually
 from tests.support.rolling_restart import know_each_other
 
 TOPIC, PARTITIONS = "load", 4
-PATIENCE_S = 40.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture
@@ -65,12 +66,27 @@ class Load:
         except Exception as error:  # noqa: BLE001 - whatever an application would have seen
             self.errors.append(f"{work.__name__}: {type(error).__name__}: {error}")
 
+    async def __aenter__(self) -> Load:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stops what is still running after a failure.  A client that is stopped waits for its broker, so a second
+        cancellation stops that too."""
+        for _again in range(10):
+            for each in (running := [each for each in self._tasks if not each.done()]):
+                each.cancel()
+            if running:
+                await asyncio.wait(running, timeout=1)
+
     async def go_on(self) -> None:
         """Until every client has done something more."""
-        before, until = self._done(), time.monotonic() + PATIENCE_S
-        while any(now <= then for now, then in zip(self._done(), before, strict=True)):
-            assert time.monotonic() < until, f"from {before} only to {self._done()}, {self.errors}"
-            await asyncio.sleep(0.05)
+        before = self._done()
+        try:
+            async with within(PATIENCE_S):
+                while any(now <= then for now, then in zip(self._done(), before, strict=True)):
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(f"from {before} only to {self._done()}, {self.errors}") from None
 
     def _done(self) -> list[int]:
         kinds = (b"plain", b"txn", b"sdk")
@@ -82,10 +98,12 @@ class Load:
 
     async def end(self) -> None:
         self.is_on = False
-        await asyncio.wait([each for each in self._tasks if each.get_name() != "group"], timeout=40)
-        self.is_writing = False
-        _, late = await asyncio.wait(self._tasks, timeout=40)
-        self.errors += [f"{each.get_name()} does not end" for each in late]
+        with contextlib.suppress(TimeoutError):
+            async with within(PATIENCE_S):
+                await asyncio.wait([each for each in self._tasks if each.get_name() != "group"])
+                self.is_writing = False
+                await asyncio.wait(self._tasks)
+        self.errors += [f"{each.get_name()} does not end" for each in self._tasks if not each.done()]
 
     async def plain(self) -> None:
         producer = AIOKafkaProducer(bootstrap_servers=self.kafka, enable_idempotence=True, linger_ms=2)
@@ -184,18 +202,18 @@ async def test_a_rolling_restart_causes_no_client_errors(start):
         await client.topics.create(TOPIC, PARTITIONS)
         await client.subscriptions.create(TOPIC, "workers")
     await know_each_other(first, second)
-    load = Load(first, second)
-    load.start(load.plain, load.transactional, load.group, load.sdk, load.subscription)
-    await load.go_on()
-    assert await gone(first) == 0
-    await load.go_on()
-    third = await asyncio.to_thread(start, first)
-    await know_each_other(second, third)
-    await load.go_on()
-    assert load.errors == []
-    assert await gone(second) == 0
-    await load.go_on()
-    await load.end()
+    async with Load(first, second) as load:
+        load.start(load.plain, load.transactional, load.group, load.sdk, load.subscription)
+        await load.go_on()
+        assert await gone(first) == 0
+        await load.go_on()
+        third = await asyncio.to_thread(start, first)
+        await know_each_other(second, third)
+        await load.go_on()
+        assert load.errors == []
+        assert await gone(second) == 0
+        await load.go_on()
+        await load.end()
     assert load.errors == []
     there: Counter[bytes] = Counter()
     async with AsyncClient([third.urls[0]]) as client:
