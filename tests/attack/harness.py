@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -109,6 +110,11 @@ class Siege:
         """Resident memory of the broker at its highest, or now with VmRSS."""
         lines = Path(f"/proc/{self.broker.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{field}:"))
+
+    def cpu_s(self) -> float:
+        """Seconds that the broker has computed."""
+        fields = Path(f"/proc/{self.broker.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime, stime
 
     def _idle(self) -> float:
         """The worst answer of a second in which only bystanders ask; their first topics and connections apart."""

@@ -20,7 +20,7 @@ from tests.support.proxy import proxy
 
 async def test_an_append_that_may_be_written_is_in_doubt_when_redis_stays_away(redis, prefix):
     async with proxy("127.0.0.1", redis.port) as relay:
-        store = await Store.open(relay.url, prefix=prefix, retry_ms=300)
+        store = await Store.open(relay.url, prefix=prefix, retry_ms=2_000)  # the reply is lost long before
         partition = Partition(store, "orders", 0, "t-1", Config(), ManualClock())
         await partition.create()
         # Given a reply that is lost, and a Redis that cannot be reached afterwards
