@@ -28,6 +28,7 @@ from tests.support.broker import (
     values_of,
     visible,
 )
+from tests.support.busy_machine import within
 from tests.support.proxy import Proxy
 
 
@@ -42,7 +43,7 @@ async def losing_reply(relay: Proxy, number: int, operation: Awaitable[Any]) -> 
 
     cutter = asyncio.create_task(cut())
     try:
-        async with asyncio.timeout(10):
+        async with within(10):
             result = await operation
     finally:
         cutter.cancel()

@@ -20,6 +20,7 @@ from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.client.models import Record
 from tests.support.broker import one
+from tests.support.busy_machine import within
 from tests.support.kafka_client import listening
 from tests.support.redis_servers import Server, redis_server
 
@@ -59,7 +60,7 @@ class Doors:
         assert answer.headers["retry-after"] == "1"
 
     async def when_there_is_room(self, topic: str, records: Any) -> httpx.Response:
-        async with asyncio.timeout(RECOVERED_S_MAX):
+        async with within(RECOVERED_S_MAX):
             while (answer := await self.call("POST", f"/topics/{topic}/records", records)).status_code == 507:
                 await asyncio.sleep(0.05)  # Redis frees in the background
         return answer
@@ -145,7 +146,7 @@ async def assert_kept(doors: Doors, kept: dict[int, bytes]) -> None:
         consumer.assign([place])
         await consumer.seek_to_beginning(place)
         end = (await consumer.end_offsets([place]))[place]
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while not found or max(found) < end - 1:
                 for message in (await consumer.getmany(place, timeout_ms=1000)).get(place, ()):
                     found[message.offset] = message.value
@@ -217,7 +218,7 @@ async def test_a_full_redis_takes_what_ends_acknowledges_and_sets(doors, prefix)
         await consumer.commit({place: OffsetAndMetadata(5, "")})
         assert await consumer.committed(place) == 5
     # what is due becomes visible
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while (await call("GET", "/topics/t/scheduled"))["scheduled"]:
             await asyncio.sleep(0.1)  # it is due after 3 s
     # another broker starts
@@ -242,7 +243,7 @@ async def test_the_sdk_waits_until_there_is_room(doors):
         await asyncio.sleep(0.5)  # it is refused meanwhile
         assert not sending.done()
         await doors.done("DELETE", "/topics/ballast")
-        async with asyncio.timeout(RECOVERED_S_MAX):
+        async with within(RECOVERED_S_MAX):
             await sending
         received = await doors.done("GET", "/topics/t/partitions/0/records?offset=0")
         assert [record["value"] for record in received["records"]] == [{"order": 1}]

@@ -12,6 +12,7 @@ from redis_ledger.ledger.entries import parse_log
 from redis_ledger.ledger.release_sidecar import RELEASE
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import begun, behind_a_proxy, eventually, live_transactions, one, records, two, values_of
+from tests.support.busy_machine import within
 from tests.support.redis_servers import redis_server
 from tests.support.sidecar import all_buffered, buffered
 
@@ -113,7 +114,7 @@ async def test_a_commit_whose_reply_is_lost_anywhere_is_one_entry_of_the_log(red
                 relay.cuts = 1
 
             cutter = asyncio.create_task(cut())
-            async with asyncio.timeout(10):
+            async with within(10):
                 ended = await broker.transactions.commit(txn)
             cutter.cancel()
             await asyncio.gather(cutter, return_exceptions=True)

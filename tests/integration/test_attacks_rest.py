@@ -20,6 +20,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.tokens import digest, read
 from redis_ledger.records.build import encode
 from tests.support.attack_target import PATIENCE_S, AttackTarget, attack_target, parse
+from tests.support.busy_machine import within
 
 RECORDS = b'{"records":[{"value":1}]}'
 PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
@@ -294,7 +295,7 @@ async def slowly(target: AttackTarget, first: bytes, then: bytes) -> tuple[float
 
     sending = asyncio.ensure_future(trickle())
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while more := await reader.read(65_536):
                 answer += more
     except ConnectionError:

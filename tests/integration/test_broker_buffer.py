@@ -15,7 +15,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.telemetry.metrics import topics
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import begun, heads, one, outstanding, raw, receive_values, records, two, values_of
-from tests.support.busy_machine import busy_machine
+from tests.support.busy_machine import busy_machine, within
 
 
 async def test_transactional_records_go_into_the_log_in_publish_order_and_unseen(broker):
@@ -224,7 +224,7 @@ async def test_a_fetch_that_waits_is_woken_by_a_produce_at_another_broker(redis_
             waiting = asyncio.create_task(second.records.fetch("t", 0, number, wait_ms=10_000))
             await asyncio.sleep(0.05)
             await first.records.produce("t", records(str(number)))
-            async with asyncio.timeout(0.5):
+            async with within(0.5):
                 assert len((await waiting).batches) == 1
         assert second.waiters.missed == 0
 
@@ -232,8 +232,9 @@ async def test_a_fetch_that_waits_is_woken_by_a_produce_at_another_broker(redis_
 async def test_a_fetch_that_finds_nothing_answers_after_its_wait(broker):
     """TB-33"""
     started = asyncio.get_running_loop().time()
-    fetched = await broker.records.fetch("t", 0, "latest", wait_ms=200)
-    assert 0.15 < asyncio.get_running_loop().time() - started < 1
+    async with busy_machine(broker) as machine:
+        fetched = await broker.records.fetch("t", 0, "latest", wait_ms=200)
+    assert 0.15 < asyncio.get_running_loop().time() - started < 1 + machine.lost_s
     assert fetched.batches == []
 
 
@@ -246,7 +247,7 @@ async def test_reader_cancelled_while_subscribing_does_not_affect_others(broker)
     first.cancel()
     await asyncio.sleep(0.05)
     await broker.records.produce("t", records("here"))
-    async with asyncio.timeout(1):
+    async with within(1):
         assert len((await second).batches) == 1
 
 

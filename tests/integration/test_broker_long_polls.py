@@ -5,7 +5,6 @@ look ─▶ nothing ─▶ (a record, a commit, a deletion) ─▶ listen ─▶
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -18,6 +17,7 @@ from redis_ledger.errors import UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.read import Read
 from tests.support.broker import one, records
+from tests.support.busy_machine import within
 
 WAIT_MS = 60_000
 SOON_S = 10.0
@@ -46,7 +46,7 @@ def just_before_listening(broker: Broker, monkeypatch: pytest.MonkeyPatch, act: 
 
 async def polled(broker: Broker, *, committed: bool = False) -> list[Polled]:
     wanted = [PartitionRequest(await broker.catalog.partition("t", number), 0, 1000) for number in range(2)]
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         return await broker.partition_fetch.poll(
             wanted, committed=committed, bytes_min=1, bytes_max=1000, wait_ms=WAIT_MS
         )  # fmt: skip
@@ -77,7 +77,7 @@ async def test_a_poll_finds_that_its_topic_was_deleted_just_before_it_listened(b
 
 async def test_a_fetch_finds_a_record_that_came_just_before_it_listened(broker, monkeypatch):
     just_before_listening(broker, monkeypatch, lambda: broker.records.produce("t", records("a"), partition=0))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         fetched = await broker.partition_fetch.fetch(
             "t", 0, 0, isolation="read_committed", max_bytes=1000, wait_ms=WAIT_MS
         )  # fmt: skip
@@ -87,6 +87,6 @@ async def test_a_fetch_finds_a_record_that_came_just_before_it_listened(broker, 
 async def test_a_subscription_receives_a_message_that_came_just_before_it_listened(broker, monkeypatch):
     await broker.subscriptions.create("t", "s")
     just_before_listening(broker, monkeypatch, lambda: broker.records.produce("t", records("a"), partition=1))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         messages = await broker.subscriptions.receive("t", "s", wait_ms=WAIT_MS)
     assert [message.value for message in messages] == [b"a"]

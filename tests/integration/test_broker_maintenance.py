@@ -11,7 +11,7 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, live_transactions, one, records, status, two, values_of, vanish
-from tests.support.busy_machine import busy_machine
+from tests.support.busy_machine import busy_machine, within
 from tests.support.redis_servers import redis_server
 
 
@@ -150,7 +150,7 @@ async def test_close_finishes_current_work_and_answers_waiters(redis_url, prefix
             await goes.records.produce("t", records("a"), transaction=txn)
             await asyncio.sleep(0.05)
             assert (await goes.transactions.commit(txn, wait="logged")).status == "committing"
-        async with asyncio.timeout(1):
+        async with within(1):
             assert (await waiting).batches == []
         assert await values_of(stays, "t") == ["a"]
 

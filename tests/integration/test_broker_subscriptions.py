@@ -14,7 +14,7 @@ from redis_ledger.errors import (
 )
 from tests.support.acks import ack, at, cursor, offsets
 from tests.support.broker import backlog, begun, eventually, receive_values, records, two, vanish
-from tests.support.busy_machine import busy_machine
+from tests.support.busy_machine import busy_machine, within
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def test_a_receive_that_waits_is_woken_by_produce_commit_nack_and_abort_at
         await asyncio.sleep(0.05)
         assert not waiting.done()
         await act
-        async with asyncio.timeout(10):  # the safety net would count what it finds
+        async with within(10):  # the safety net would count what it finds
             return await waiting
 
     assert await woken(first.records.produce("t", records("a"))) == [0]

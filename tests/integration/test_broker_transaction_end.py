@@ -36,7 +36,7 @@ from tests.support.broker import (
     vanish,
     visible,
 )
-from tests.support.busy_machine import busy_machine
+from tests.support.busy_machine import busy_machine, within
 from tests.support.crashing_store import Trouble
 from tests.support.rest import client_of
 
@@ -211,7 +211,7 @@ async def test_commit_answers_when_all_can_be_read_or_once_it_is_logged(broker):
 
     broker.transactions._participants.end = held
     txn = await begun(broker, "later")
-    async with asyncio.timeout(1):
+    async with within(1):
         assert (await broker.transactions.commit(txn, wait="logged")).status == "committing"
     assert await status(broker, txn) == "committing"
     free.set()
@@ -383,6 +383,6 @@ async def test_participants_are_ended_in_parallel(broker):
         return asyncio.ensure_future(later())
 
     broker.store.call = slow
-    async with asyncio.timeout(2):
+    async with within(2):
         await broker.transactions.commit(txn)
     assert most == 50

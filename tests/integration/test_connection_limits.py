@@ -17,6 +17,7 @@ from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.types import NewRecord
 from tests.support.attack_target import PATIENCE_S, parse
 from tests.support.broker import eventually, one
+from tests.support.busy_machine import wait_for
 
 MOST = 3
 
@@ -40,7 +41,7 @@ async def asked(port: int, path: str, stack: contextlib.AsyncExitStack) -> tuple
     stack.callback(writer.close)
     with contextlib.suppress(ConnectionError):
         writer.write(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
-        return parse(await asyncio.wait_for(reader.read(4096), PATIENCE_S))
+        return parse(await wait_for(reader.read(4096), PATIENCE_S))
     return 0, b"", b""
 
 

@@ -33,6 +33,7 @@ from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
+from tests.support.busy_machine import within
 from tests.support.proxy import proxy
 
 P0, P1 = Participant("orders", "t-1", 0), Participant("orders", "t-1", 1)
@@ -58,7 +59,7 @@ async def begin(coordinators: Coordinators, *participants: Participant, timeout_
 
 async def again(attempt: Callable[[], Awaitable[Any]]) -> Any:
     """Until Redis is back: a link that was refused waits a little before it dials again."""
-    async with asyncio.timeout(5):
+    async with within(5):
         while True:
             try:
                 return await attempt()

@@ -12,6 +12,7 @@ from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.read import Read
 from tests.support.broker import eventually, one, records, two
+from tests.support.busy_machine import within
 
 PARTITIONS = 80  # more than broker.fetch.WIDE
 SOON_S = 5.0
@@ -42,7 +43,7 @@ async def poll(broker, offsets=None, *, wait_ms=300, bytes_max=1 << 20, committe
         PartitionRequest(await broker.catalog.partition("t", number), (offsets or {}).get(number, 0), 1 << 20)
         for number in numbers
     ]
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         return await broker.partition_fetch.poll(
             wanted, committed=committed, bytes_min=1, bytes_max=bytes_max, wait_ms=wait_ms
         )  # fmt: skip
@@ -137,7 +138,7 @@ async def test_recreated_topic_is_not_mistaken_for_the_old_one(pair):
     )  # fmt: skip
     await asyncio.sleep(0.05)
     await first.records.produce("t", records("b", partition=0))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert any(isinstance(read, UnknownTopic) for read in await waits)
     assert found(await poll(second)) == {0: 1}
 
@@ -246,7 +247,7 @@ async def test_a_read_that_is_older_than_what_was_published_is_not_learned(broke
     keys = (await broker.catalog.partition("t", 0)).keys
     mark, old = broker.waiters.mark(keys), broker.waiters.head(keys)
     await broker.records.produce("t", records("a", partition=0))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         while broker.waiters._channels[keys.wake].end < 1:
             await asyncio.sleep(0.001)
     broker.waiters.learn(mark, old)
@@ -268,7 +269,7 @@ async def test_the_net_looks_at_a_few_partitions_at_a_time_and_at_all_in_turn(re
             monkeypatch.setattr(broker.waiters._channels[keys.wake], "on_message", lambda message: None)
         await broker.store.command("HSET", keys.state, "next", 7, "stable", 7, key=keys.state)
         # Then it is found within a round over all partitions
-        async with asyncio.timeout(3):
+        async with within(3):
             while (head := broker.waiters.head(keys)) is None or head.end_offset < 7:
                 await asyncio.sleep(0.01)
         assert head.end_offset == 7

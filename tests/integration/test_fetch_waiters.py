@@ -19,6 +19,7 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
+from tests.support.busy_machine import within
 
 SOON, NEVER = 5.0, 0.05  # how long a wake-up may take, and how long one that must not come is waited for
 
@@ -104,7 +105,7 @@ async def test_events_between_subscribe_and_wait_are_not_missed(waiters, partiti
 
 
 async def await_message(waiters: Waiters, partition: Partition, *, end: int) -> None:
-    async with asyncio.timeout(SOON):
+    async with within(SOON):
         while waiters._channels[partition.keys.wake].end < end:
             await asyncio.sleep(0.001)
 
@@ -209,7 +210,7 @@ async def test_an_unused_channel_is_unsubscribed_after_a_while(monkeypatch, stor
     async with waiters.listen([partition.keys], committed=True):
         await asyncio.sleep(0.08)  # longer than a channel lingers
         assert len(waiters._channels) == 1
-    async with asyncio.timeout(SOON):
+    async with within(SOON):
         while waiters._channels:
             await asyncio.sleep(0.01)
     async with waiters.listen([partition.keys], committed=True) as listener:

@@ -14,6 +14,7 @@ from redis_ledger.broker.security import jwks
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, Unauthenticated
 from tests.integration.test_rest_jwt import FIRST, ISSUER, key_set, token
+from tests.support.busy_machine import wait_for
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -96,7 +97,7 @@ async def test_a_fetch_ends_in_time_however_the_answer_drips(monkeypatch, kind):
         assert time.monotonic() - began < 20
         # No call waits behind a fetch that is still under way.
         with pytest.raises(Unauthenticated):
-            await asyncio.wait_for(keys.identify(token(FIRST, "k1")), 5)
+            await wait_for(keys.identify(token(FIRST, "k1")), 5)
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -137,7 +138,7 @@ async def test_a_fetch_outlives_the_request_that_began_it_and_others_wait_for_it
         keys = keys_at(url)
         # Given two requests with tokens, of which the first began the fetch
         first = asyncio.ensure_future(keys.identify(token(FIRST, "k1")))
-        await asyncio.wait_for(asked.wait(), 5)
+        await wait_for(asked.wait(), 5)
         second = asyncio.ensure_future(keys.identify(token(FIRST, "k1")))
         await asyncio.sleep(0)  # it begins to wait
         # When the first is cancelled before the answer came
@@ -145,7 +146,7 @@ async def test_a_fetch_outlives_the_request_that_began_it_and_others_wait_for_it
         await asyncio.gather(first, return_exceptions=True)
         may_answer.set()
         # Then the second gets the keys, and so does a later one
-        assert (await asyncio.wait_for(second, 5))[0] == "User:ada"
+        assert (await wait_for(second, 5))[0] == "User:ada"
         assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
 
 

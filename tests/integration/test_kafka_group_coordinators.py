@@ -13,6 +13,7 @@ from redis_ledger.kafka.protocol.messages.describe_groups_request import Describ
 from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import eventually
+from tests.support.busy_machine import wait_for
 from tests.support.kafka_groups import (
     TAKEN_OVER_S_MAX,
     Member,
@@ -156,7 +157,7 @@ async def test_a_broker_that_shuts_down_sends_its_members_on_at_once(pair):
     # When the broker gives its groups up
     await first.broker.groups.close()
     # Then the member knows at once, and the group can go on elsewhere at once
-    assert (await asyncio.wait_for(waiting, 1)).error_code == NOT_COORDINATOR
+    assert (await wait_for(waiting, 1)).error_code == NOT_COORDINATOR
     assert await one.beat() == NOT_COORDINATOR
     assert (await Member(one.client).join()).error_code == NOT_COORDINATOR
     assert "owner" not in await state_of(second)

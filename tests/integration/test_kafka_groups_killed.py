@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 
+from tests.support.busy_machine import within
 from tests.support.processes import RedisServer, Serve
 from tests.support.rolling_restart import know_each_other
 
@@ -75,7 +76,7 @@ class Load:
         """Until every partition has been read from once more, twice."""
         for _ in range(2):
             before = set(self.read)
-            async with asyncio.timeout(PATIENCE_S):
+            async with within(PATIENCE_S):
                 while len({partition for partition, _ in self.read.keys() - before}) < PARTITIONS:
                     await asyncio.sleep(0.02)  # between two looks at what others do
 
@@ -93,7 +94,7 @@ async def test_members_continue_when_their_coordinator_is_killed(brokers, tmp_pa
     try:
         await load.go_on()
         with redis.Redis(unix_socket_path=str(tmp_path / "redis" / "s")) as client:
-            async with asyncio.timeout(PATIENCE_S):
+            async with within(PATIENCE_S):
                 while client.hget("rl:{group:g}:state", "members") != str(MEMBERS).encode():
                     await asyncio.sleep(0.02)  # between two looks at what others do
             await load.go_on()

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.support.broker import eventually
+from tests.support.busy_machine import within
 from tests.support.kafka_groups import Member, settled, together
 
 REBALANCING = 27
@@ -26,7 +27,7 @@ async def members_are(node, count):
 
 
 async def no_join_waits(node):
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while group_of(node)._roster.joins:
             await asyncio.sleep(0.005)
 
@@ -66,7 +67,7 @@ async def test_a_restarted_application_has_a_generation_after_one_session(node, 
         cut(member)
     # When two are started that stay
     stay = [Member(await node.client()) for _ in range(2)]
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         answers = await asyncio.gather(*(member.join() for member in stay))
     # Then the next generation has these two, and one of them leads
     assert [answer.generation_id for answer in answers] == [2, 2]
@@ -90,7 +91,7 @@ async def test_a_member_that_was_killed_while_it_waited_to_rejoin_is_not_in_the_
     await asyncio.gather(waiting, return_exceptions=True)
     await no_join_waits(node)
     # When the other joins again
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         answer = await two.join()
     # Then it is alone when the session of the first has ended
     assert (answer.generation_id, answer.leader) == (3, two.id)
@@ -117,13 +118,13 @@ async def test_a_follower_that_was_killed_while_it_waited_for_its_assignment_is_
     two = Member(await node.client(), session_ms=SESSION_MS)
     await joined(node, one, two)
     waiting = asyncio.create_task(two.sync())
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while not group_of(node)._roster.syncs:
             await asyncio.sleep(0.005)
     kill(two)
     await asyncio.gather(waiting, return_exceptions=True)
     # Then the leader learns it after that session
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while (code := await one.beat()) == 0:
             await asyncio.sleep(0.01)
     assert code == REBALANCING

@@ -22,6 +22,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from tests.support import several_partitions
 from tests.support.broker import one, receive_values, two, values_of
+from tests.support.busy_machine import wait_for
 from tests.support.kafka_batches import NOW_MS, batch, fetch, fetched, produce, produced, values
 from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, Transactional
@@ -133,7 +134,7 @@ async def test_an_unknown_topic_or_partition_is_reported_and_not_created(client)
 
 
 async def test_nothing_is_answered_to_acks_0(client):
-    await asyncio.wait_for(_send(client, produce("t", batch("a"), acks=0)), 5)
+    await wait_for(_send(client, produce("t", batch("a"), acks=0)), 5)
     # The next answer on the connection is the next request's
     assert values(fetched(await client.ask(fetch("t", wait_ms=3000), 12))) == ["a"]
 

@@ -36,6 +36,7 @@ from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslA
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, one, two, values_of
+from tests.support.busy_machine import wait_for
 from tests.support.kafka_client import KafkaClient, listening
 
 MECHANISMS = ["PLAIN", *HASHES]
@@ -182,7 +183,7 @@ async def test_without_authentication_logins_are_unavailable(redis_url, prefix):
 async def test_a_frame_that_is_too_large_for_a_login_closes_the_connection_before_it_arrives(address):
     reader, writer = await asyncio.open_connection(*address)
     writer.write(struct.pack(">i", LOGIN_BYTES_MAX + 1))
-    assert await asyncio.wait_for(reader.read(), 5) == b""
+    assert await wait_for(reader.read(), 5) == b""
     writer.close()
 
 
@@ -194,7 +195,7 @@ class BareClient(KafkaClient):
 
     async def token(self, token: bytes) -> bytes:
         self._writer.write(struct.pack(">i", len(token)) + token)
-        (size,) = struct.unpack(">i", await asyncio.wait_for(self._reader.readexactly(4), 5))
+        (size,) = struct.unpack(">i", await wait_for(self._reader.readexactly(4), 5))
         return await self._reader.readexactly(size)
 
 

@@ -12,6 +12,7 @@ from redis_ledger.cursor import scripts
 from redis_ledger.errors import UnknownSubscription
 from redis_ledger.ledger import waiters as waiting
 from tests.support.broker import one, receive_values, records, two
+from tests.support.busy_machine import within
 
 PARTITIONS = 6
 WAIT_MS = 20_000
@@ -82,7 +83,7 @@ async def test_an_append_costs_one_attempt_on_its_partition_however_many_wait(br
     waiting_ones = await polls(broker, 5)
     attempts.partitions.clear()
     await broker.records.produce("t", records("a", partition=3))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await waiting_ones[0]).values()) == ["a"]
     await quiet()
     assert attempts.partitions == [3]
@@ -112,14 +113,14 @@ async def test_polls_are_served_in_the_order_in_which_they_came(broker):
     waiting_ones = await polls(broker, 4)
     for number, poll in enumerate(waiting_ones):
         await broker.records.produce("t", records(str(number), partition=number))
-        async with asyncio.timeout(SOON_S):
+        async with within(SOON_S):
             assert list((await poll).values()) == [str(number)]
 
 
 async def test_messages_left_by_a_poll_go_to_the_next_polls(broker):
     waiting_ones = await polls(broker, 4, max_records=2)
     await broker.records.produce("t", records(*"abcdefg", partition=0))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         shares = [list((await poll).values()) for poll in waiting_ones]
     assert sorted(map(len, shares)) == [1, 2, 2, 2]
     assert sorted(value for share in shares for value in share) == list("abcdefg")
@@ -129,11 +130,11 @@ async def test_a_poll_of_some_partitions_gets_no_others_and_blocks_no_other_poll
     (narrow,) = await polls(broker, 1, partitions=[1])
     (wide,) = await polls(broker, 1)
     await broker.records.produce("t", records("a", partition=4))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await wide).values()) == ["a"]
     assert not narrow.done()
     await broker.records.produce("t", records("b", partition=1))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await narrow).values()) == ["b"]
 
 
@@ -142,7 +143,7 @@ async def test_a_lease_that_runs_out_is_looked_for_on_its_partition_alone(broker
     assert await receive_values(broker, "t", "s", "gone", ack_timeout_ms=1_500)
     waiting_ones = await polls(broker, 3)
     attempts.partitions.clear()
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await waiting_ones[0]).values()) == ["a"]
     assert set(attempts.partitions) == {5}
     await ended(waiting_ones)
@@ -167,7 +168,7 @@ async def test_leases_of_an_abandoned_poll_go_to_the_next_poll(broker):
         if not first.cancel():
             await broker.subscriptions.nack("t", "s", "p0", list(await first))
         await asyncio.gather(first, return_exceptions=True)
-        async with asyncio.timeout(SOON_S):
+        async with within(SOON_S):
             found = await second
         assert list(found.values()) == [str(steps)], f"cut after {steps} steps"
         await broker.subscriptions.ack("t", "s", "p1", list(found))
@@ -189,7 +190,7 @@ async def test_a_seek_wakes_the_polls_of_another_broker(pair):
     # When the subscription is set back
     await first.subscriptions.seek("t", "s", to="earliest")
     # Then it gets what was acknowledged before
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await poll).values()) == ["a"]
 
 
@@ -203,7 +204,7 @@ async def test_recreated_subscription_is_received_from_its_start(pair):
         await first.subscriptions.delete("t", "s")
         await first.subscriptions.create("t", "s")
         # Then it fails because the topic was deleted, or receives from the new one; and so does the next poll
-        async with asyncio.timeout(SOON_S):
+        async with within(SOON_S):
             with contextlib.suppress(UnknownSubscription):
                 assert list((await poll).values()) == ["a"]
                 await second.subscriptions.nack("t", "s", "c0", None)
@@ -215,7 +216,7 @@ async def test_polls_of_a_deleted_subscription_get_an_error(pair):
     first, second = pair
     waiting_ones = await polls(second, 3)
     await first.subscriptions.delete("t", "s")
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         outcomes = await asyncio.gather(*waiting_ones, return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {UnknownSubscription}
 
@@ -225,7 +226,7 @@ async def test_polls_end_when_the_broker_closes(redis_url, prefix):
         await broker.topics.create("t", 2)
         await broker.subscriptions.create("t", "s")
         waiting_ones = await polls(broker, 3)
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert await asyncio.gather(*waiting_ones) == [{}] * 3
 
 
@@ -237,19 +238,19 @@ async def test_unpublished_records_are_found_by_the_periodic_check(broker, monke
     (poll,) = await polls(broker, 1)
     p = await broker.catalog.partition("t", 0)
     await scripts.seek(broker.store, p.keys, p.topic_id, "s", "earliest")
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await poll).values()) == ["a"]
 
 
 async def test_channels_of_ended_polls_are_unsubscribed(broker, monkeypatch):
     monkeypatch.setattr(long_polls, "LINGER_S", 0.05)
     await ended(await polls(broker, 2))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         while any(channel.listeners for channel in broker.waiters._channels.values()):
             await asyncio.sleep(0.01)
     (poll,) = await polls(broker, 1)
     await broker.records.produce("t", records("a", partition=0))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await poll).values()) == ["a"]
 
 
@@ -258,7 +259,7 @@ async def test_a_topic_that_grows_is_received_from_whole_while_polls_wait(broker
     await broker.topics.grow("t", PARTITIONS + 1)
     waiting_ones += await polls(broker, 1)
     await broker.records.produce("t", records("a", partition=PARTITIONS))
-    async with asyncio.timeout(SOON_S):
+    async with within(SOON_S):
         assert list((await waiting_ones[1]).values()) == ["a"]
     await ended(waiting_ones)
 

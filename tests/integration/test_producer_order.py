@@ -19,6 +19,7 @@ from redis_ledger.errors import (
 from redis_ledger.ledger.append_request import Accepted
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import eventually, live_transactions, two, values_of
+from tests.support.busy_machine import wait_for
 from tests.support.kafka_batches import batch
 
 
@@ -117,7 +118,7 @@ async def test_batches_that_arrive_while_one_is_repeated_wait_for_it(brokers, mo
     monkeypatch.setattr(a.producers, "verify", held)
     # Given a batch that was refused and is being verified again
     early = await producer.send(a, "0")
-    await asyncio.wait_for(asked.wait(), 10)
+    await wait_for(asked.wait(), 10)
     # When others arrive meanwhile
     late = await producer.send(a, "1", "2")
     assert not any(each.done() for each in (*early, *late))
@@ -207,7 +208,7 @@ async def test_a_producer_id_under_another_name_does_not_get_into_the_queue(brok
 
     monkeypatch.setattr(a.producers, "verify", held)
     early = await producer.send(a, "0")
-    await asyncio.wait_for(asked.wait(), 10)
+    await wait_for(asked.wait(), 10)
     with pytest.raises(LedgerError):
         await (await producer.send_at(a, "forged", producer.sequence, name="another"))
     go.set()

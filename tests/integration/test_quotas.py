@@ -34,6 +34,7 @@ from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitPr
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.telemetry import metrics
 from tests.support.broker import eventually, one, two
+from tests.support.busy_machine import busy_machine
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.rest import client_of
@@ -66,10 +67,11 @@ async def test_producer_over_its_quota_is_answered_and_muted_for_the_throttle_ti
     sent, before = batch("x" * 60_000), throttled("kafka")
     async with listening(broker) as address, KafkaClient(address) as noisy, KafkaClient(address) as other:
         began = time.monotonic()
-        answer = await noisy.ask(produce("t", sent), 9)
+        async with busy_machine() as machine:
+            answer = await noisy.ask(produce("t", sent), 9)
         assert produced(answer).error_code == 0
         assert 1_900 <= answer.throttle_time_ms <= 2_100  # 40 000 bytes over a second's worth of 20 000
-        assert time.monotonic() - began < 1.8
+        assert time.monotonic() - began < 1.8 + machine.lost_s
         assert (await noisy.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0
         assert time.monotonic() - began >= 1.8
         assert throttled("kafka") == before + 1
@@ -98,7 +100,7 @@ async def test_requests_a_second_are_kept_to_over_a_burst(broker):
         for _ in range(50):
             await client.ask(MetadataRequest([]), 9)
         took = time.monotonic() - began
-    assert 1.2 <= took <= 15.0  # 20 at once, 30 at 20 a second
+    assert 1.2 <= took <= 60.0  # 20 at once, 30 at 20 a second
 
 
 async def test_another_connection_is_no_way_around_a_quota(broker):
@@ -108,9 +110,9 @@ async def test_another_connection_is_no_way_around_a_quota(broker):
             throttle_ms = (await first.ask(produce("t", batch("x" * 80_000)), 9)).throttle_time_ms
             assert throttle_ms > 2_900
         began = time.monotonic()
-        async with KafkaClient(address) as second:
+        async with busy_machine() as machine, KafkaClient(address) as second:
             assert (await second.ask(ApiVersionsRequest("a", "1"), 3)).throttle_time_ms > 500
-            assert time.monotonic() - began < 2.0
+            assert time.monotonic() - began < 2.0 + machine.lost_s
             await second.ask(produce("t", batch("x")), 9)
             assert time.monotonic() - began > 0.5
 

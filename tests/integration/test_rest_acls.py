@@ -10,6 +10,7 @@ from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.auth.acl import CLUSTER_NAME, Filter, Op, Resource
 from redis_ledger.auth.requirement import Scope
 from redis_ledger.broker.types import NewRecord
+from tests.support.busy_machine import wait_for
 from tests.support.principals import ROOT
 from tests.support.secured_rest import secured
 
@@ -265,7 +266,7 @@ async def test_a_waiting_request_fails_at_once_when_its_right_is_revoked(redis_u
         else:
             await world.broker.security.revoke_token(world.tokens["ada"].split("_")[1])
         # Then it hears so, and what is written from now on waits for others
-        answer = await asyncio.wait_for(waiting, 5.0)
+        answer = await wait_for(waiting, 5.0)
         assert answer.status_code == (403 if how == "rule" else 401)
         await world.broker.records.produce("orders", [NewRecord(None, b"1")])
         assert len(await world.broker.subscriptions.receive("orders", "billing", "d")) == 1

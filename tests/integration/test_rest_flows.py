@@ -14,6 +14,7 @@ import pytest
 from redis_ledger.app.http.request import BATCH
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
+from tests.support.busy_machine import within
 from tests.support.rest import rest
 
 SUBSCRIPTION = "/v1/topics/orders/subscriptions/billing"
@@ -341,7 +342,7 @@ async def test_a_long_poll_ends_with_the_record_it_waited_for(api):
     receiving = asyncio.create_task(ok(api.post(f"{SUBSCRIPTION}:receive", json={"wait_ms": 10_000})))
     await asyncio.sleep(0.05)  # let both begin to wait; the test holds without it too
     await produce(api, "orders", "news")
-    async with asyncio.timeout(5):
+    async with within(5):
         assert await fetching == ["news"]
         assert [m["value"] for m in (await receiving)["messages"]] == ["news"]
 

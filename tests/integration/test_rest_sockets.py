@@ -12,6 +12,7 @@ from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
+from tests.support.busy_machine import within
 from tests.support.rest import open_broker
 
 LIMIT = 10_000
@@ -46,7 +47,7 @@ class Connection:
         await self.writer.drain()
 
     async def head(self) -> tuple[int, dict[str, str]]:
-        async with asyncio.timeout(10):
+        async with within(10):
             lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
         return int(lines[0].split()[1]), headers
@@ -146,7 +147,7 @@ async def test_stopping_ends_long_polls_with_a_retriable_problem(broker):
     connection = await Connection.to(server)
     await connection.send("GET", "/v1/topics/orders/partitions/0/records?offset=0&wait_ms=30000")
     await asyncio.sleep(0.1)  # the wait has begun
-    async with asyncio.timeout(4):
+    async with within(4):
         await server.stop()
     status, _, body = await connection.answer()
     assert (status, json.loads(body)["code"], json.loads(body)["retriable"]) == (503, "draining", True)

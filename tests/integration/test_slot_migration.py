@@ -21,6 +21,7 @@ from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import begun as begun_transaction
 from tests.support.broker import eventually, one, receive_values, records, values_of
 from tests.support.buffer_snapshots import load, take
+from tests.support.busy_machine import wait_for
 from tests.support.redis_servers import ClusterServers, Server
 
 SETTINGS: dict[str, Any] = {"coordinators": 1, "redis_timeout_ms": 30_000, "redis_retry_ms": 30_000}
@@ -168,7 +169,7 @@ async def test_a_move_that_has_moved_nothing_stops_nothing(broker, cluster, pref
     """Also the first time, and for ever when the move was given up half way."""
     with begun(cluster, prefix):
         for _ in range(2):
-            await asyncio.wait_for(act(broker), WITHIN_S)
+            await wait_for(act(broker), WITHIN_S)
     assert (await values_of(broker, "t"))[0] == "first"
 
 
@@ -179,7 +180,7 @@ async def test_calls_on_a_half_migrated_slot_wait_and_run_once(broker, cluster, 
         tasks = [asyncio.create_task(act(broker)) for act in (append, commit, abort, group_offset, producer)]
         await asyncio.sleep(0.2)  # until they have been refused
         await asyncio.to_thread(move.finish)
-        await asyncio.wait_for(asyncio.gather(*tasks), WITHIN_S)
+        await wait_for(asyncio.gather(*tasks), WITHIN_S)
     values = [value for value in await values_of(broker, "t") if value != "[marker]"]
     assert sorted(values) == ["committed", "first", "more"]
 
@@ -223,11 +224,11 @@ async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_
             asyncio.create_task(take(broker)),
         ]
         for _ in range(3):
-            await asyncio.wait_for(append(broker), WITHIN_S)
-            await asyncio.wait_for(commit(broker), WITHIN_S)
+            await wait_for(append(broker), WITHIN_S)
+            await wait_for(commit(broker), WITHIN_S)
         assert not any(task.done() for task in making)
         await asyncio.to_thread(move.finish)
-        await asyncio.wait_for(asyncio.gather(*making), WITHIN_S)
+        await wait_for(asyncio.gather(*making), WITHIN_S)
     leftover = await registration.read(broker.store, partition.keys, "deleted")
     assert leftover is not None
     assert leftover.incarnation == "second"
@@ -267,8 +268,8 @@ async def test_a_look_of_the_maintenance_makes_the_key_that_ends_name_during_a_m
     k = partition.keys
     assert await broker.store.command("ZRANGE", k.sidecar, 0, -1, key=k.state) == [b""]
     with begun(cluster, prefix):
-        await asyncio.wait_for(commit(broker), WITHIN_S)
-        await asyncio.wait_for(abort(broker), WITHIN_S)
+        await wait_for(commit(broker), WITHIN_S)
+        await wait_for(abort(broker), WITHIN_S)
     assert await count(broker, "committed") == 1
 
 
@@ -276,7 +277,7 @@ async def test_transactions_in_the_sidecar_buffer_go_on_while_keys_move_one_by_o
     """SC-05"""
     await broker.topics.grow("t", None, {TXN_BUFFER: BUFFERS["sidecar"]})
     with begun(cluster, prefix) as move:
-        await asyncio.wait_for(commit(broker), WITHIN_S)
+        await wait_for(commit(broker), WITHIN_S)
 
         async def work() -> None:
             for number in range(4):

@@ -11,6 +11,7 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.store import ReplyError, Store
+from tests.support.busy_machine import within
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
 from tests.support.script_functions import replace_scripts
@@ -43,7 +44,7 @@ class Listener:
         self.changed.set()
 
     async def until(self, *, messages: int = 0, lost: int = 0) -> None:
-        async with asyncio.timeout(5):
+        async with within(5):
             while len(self.messages) < messages or self.lost < lost:
                 self.changed.clear()
                 await self.changed.wait()
@@ -76,7 +77,7 @@ async def test_the_last_to_leave_ends_the_subscription_at_the_server(store, pref
     stop = await store.subscribe(channel, listener.on_message, listener.on_lost)
     stop()
     stop()
-    async with asyncio.timeout(5):
+    async with within(5):
         while await publish(store, channel, b"x"):
             await asyncio.sleep(0.005)
     again = Listener()

@@ -10,6 +10,7 @@ import pytest
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Store
+from tests.support.busy_machine import within
 from tests.support.redis_servers import Server, free_port, redis_server
 from tests.support.script_functions import functions, replace_scripts
 from tests.support.sentinels import naming, sentinel
@@ -63,7 +64,7 @@ async def test_a_primary_that_stays_alive_is_left_for_the_one_that_the_sentinel_
             key = f"{prefix}:k".encode()
             assert await store.call(PUSH, [key], [b"before"]) == 1
             named[0] = second.port
-            async with asyncio.timeout(5):
+            async with within(5):
                 while not second.ask("EXISTS", key):
                     await store.call(PUSH, [key], [b"after"], retry=True)
                     await asyncio.sleep(0.05)
@@ -80,7 +81,7 @@ async def test_subscriptions_follow_the_primary(prefix):
             channel, got = f"{prefix}:{{a}}:wake".encode(), list[bytes]()
             await store.subscribe(channel, got.append, lambda: None)
             named[0] = second.port
-            async with asyncio.timeout(10):
+            async with within(10):
                 while not got:
                     second.ask("SPUBLISH", channel, "here")
                     await asyncio.sleep(0.05)

@@ -15,6 +15,7 @@ from redis_ledger.fsck.service import Fsck
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support.broker import records, two
+from tests.support.busy_machine import wait_for
 from tests.support.cli import run
 from tests.support.rest import client_of
 from tests.support.threaded_broker import threaded_broker
@@ -135,7 +136,7 @@ async def test_a_poll_that_waits_gets_what_a_seek_brings_back(brokers):
     poll = asyncio.create_task(broker.subscriptions.receive("t", "s", "c1", wait_ms=10_000))
     await asyncio.sleep(0.05)  # until it waits
     assert (await seek(other, kept))[0] == 200
-    assert [each.value.decode() for each in await asyncio.wait_for(poll, 5)] == list(VALUES)
+    assert [each.value.decode() for each in await wait_for(poll, 5)] == list(VALUES)
 
 
 async def test_open_transactions_lose_what_they_hold(brokers):

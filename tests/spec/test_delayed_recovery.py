@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.telemetry import exposition
 from tests.support.broker import eventually, values_of, vanish
+from tests.support.busy_machine import wait_for
 from tests.support.crashing_store import Trouble, index_on
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, Witness, scheduling
 
@@ -81,7 +80,7 @@ async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_conti
         values = await slow.fill_buckets(1, slow.in_ms(3_000))
         trouble = Trouble(broker.store)
         trouble.hang("{t:0}:delay:snap:")
-        await asyncio.wait_for(trouble.hung.wait(), PATIENCE_S)
+        await wait_for(trouble.hung.wait(), PATIENCE_S)
         # When the others' records are due, while this partition's bucket cannot be loaded
         dues = {"a": slow.in_ms(300), "b": slow.in_ms(400)}
         await slow.schedule(dues, partition=1)

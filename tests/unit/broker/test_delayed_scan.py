@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from redis_ledger.broker.delayed.service import DelayedDelivery
+from tests.support.busy_machine import within
 
 
 class Listing:
@@ -43,7 +44,7 @@ async def test_a_partition_announced_during_a_scan_is_found_by_the_next_one():
     delayed._on_announcement(b"t 1 1")
     for _ in range(3):
         listing.go_on.release()
-    async with asyncio.timeout(5):
+    async with within(5):
         await delayed._scanning
     # Then one more scan has followed
     assert listing.passed == 3

@@ -9,6 +9,7 @@ import pytest
 
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.client import retries
+from tests.support.busy_machine import wait_for
 from tests.support.stub_broker import StubBroker, lost
 
 
@@ -127,7 +128,7 @@ async def test_a_loop_ends_when_another_task_closes_its_consumer(stub, client, p
     while len(seen) < 10:
         await asyncio.sleep(0.001)
     await consumer.close()
-    await asyncio.wait_for(looping, 10)
+    await wait_for(looping, 10)
     assert seen == list(range(10))
 
 

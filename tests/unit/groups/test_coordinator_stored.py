@@ -11,6 +11,7 @@ from redis_ledger.groups import coordinator as module
 from redis_ledger.groups.coordinator import Coordinator
 from redis_ledger.groups.member import Sync
 from redis_ledger.groups.ownership import Summary
+from tests.support.busy_machine import wait_for
 from tests.support.group_coordinator import Redis, coordinating, join, joining, settled
 
 
@@ -97,7 +98,7 @@ async def test_waiters_for_an_unstored_change_are_answered_when_the_group_is_rel
         await coordinator.check_ownership()
     # Then the member is sent to the next one
     with pytest.raises(NotCoordinator):
-        await asyncio.wait_for(synced, 5)
+        await wait_for(synced, 5)
 
 
 async def test_members_that_redis_has_lost_are_stored_again(coordinator, redis):

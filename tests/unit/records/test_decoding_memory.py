@@ -16,6 +16,7 @@ from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import Unread
 from tests.support.bombs import batch, header_bomb, record
+from tests.support.busy_machine import wait_for
 
 MB = 1 << 20
 LIMITS = DEFAULT._replace(decoded_bytes=4 * MB)
@@ -86,7 +87,7 @@ async def test_one_that_holds_some_is_cut_at_once_and_does_not_wait():
         await paced.decode(packed(3 * MB), other)
         for budget in (one, other):  # either waits for the other if it waits at all
             with pytest.raises(DecodingBusy):
-                await asyncio.wait_for(paced.decode(packed(3 * MB), budget), 1)
+                await wait_for(paced.decode(packed(3 * MB), budget), 1)
             assert budget.is_cut
             assert budget.is_spent
     assert memory.taken == 0

@@ -14,6 +14,7 @@ from redis_ledger.store.connection import RedisCall
 from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo
+from tests.support.busy_machine import within
 
 INFO = (
     b"role:master\r\nmaster_replid:one\r\nconnected_slaves:2\r\nslave0:state=online,lag=0\r\nslave1:state=online,lag=0"
@@ -50,7 +51,7 @@ class Primary:
 
     async def sent(self, count: int) -> None:
         """Until so many rounds are under way or over."""
-        async with asyncio.timeout(5):
+        async with within(5):
             while len(self.rounds) < count:
                 await asyncio.sleep(0)
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from redis_ledger.app.process.broker_process import run_until_stopped
+from tests.support.busy_machine import wait_for
 
 
 class Broker:
@@ -51,7 +52,7 @@ async def test_end_of_stdin_and_a_signal_drain_once(exits, stdin):
     await asyncio.sleep(0)
     # Given a broker that drains since its stdin ended
     stdin.close()
-    await asyncio.wait_for(broker.draining.wait(), 10)
+    await wait_for(broker.draining.wait(), 10)
     # When the parent also terminates it
     os.kill(os.getpid(), signal.SIGTERM)
     await asyncio.sleep(0.05)
@@ -66,7 +67,7 @@ async def test_a_second_signal_ends_the_process_at_once(exits):
     serving = asyncio.create_task(run_until_stopped(broker.work, exit_with_stdin=False))
     await asyncio.sleep(0)
     os.kill(os.getpid(), signal.SIGTERM)
-    await asyncio.wait_for(broker.draining.wait(), 10)
+    await wait_for(broker.draining.wait(), 10)
     assert exits == []
     os.kill(os.getpid(), signal.SIGINT)
     await asyncio.sleep(0.05)
