@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -12,10 +12,18 @@ import redis.asyncio
 from redis_ledger import AsyncClient, Client
 from redis_ledger.client.models import Record
 from redis_ledger.clock import ManualClock, SystemClock
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of, open_broker
 from tests.support.threaded_broker import threaded_broker
 
 DAY_S, MINUTE_S = 86_400, 60
+
+
+@pytest.fixture(scope="module")
+def redis_url() -> Iterator[str]:
+    """A server of this file: its tests look at all keys, of which the shared one has many thousands."""
+    with redis_server() as server:
+        yield server.url
 
 
 @pytest.fixture
