@@ -33,6 +33,7 @@ class Model:
     def __init__(self, kind: str, start: int) -> None:
         self.kind, self.read = kind, start
         self.at: dict[int, Any] = {}
+        self._done_below = start
         self.owner = Owner(kind) if kind in ("exclusive", "failover") else None
         self.epoch = 0  # of the last receive
         self.last_consumer, self.taken = "", 0
@@ -44,7 +45,11 @@ class Model:
 
     @property
     def mark(self) -> int:
-        return min((o for o, s in self.at.items() if s != DONE), default=self.read)
+        """What is below it is forgotten, so that gaps of thousands of offsets are passed once."""
+        while self._done_below < self.read and self.at.get(self._done_below) in (None, DONE):
+            self.at.pop(self._done_below, None)
+            self._done_below += 1
+        return self._done_below
 
     def trim(self, start: int) -> None:
         self.read = max(self.read, start)
@@ -198,5 +203,5 @@ class Model:
         return self.mark, {o for o in done if o >= self.mark}
 
     def seek(self, to: int, acked: Collection[int] = ()) -> None:
-        self.read, self.at, self.taken, self.ahead = to, {}, to, set(acked)
+        self.read, self.at, self._done_below, self.taken, self.ahead = to, {}, to, to, set(acked)
         self.upto.clear()

@@ -248,30 +248,39 @@ class Subscription:
     def leases(self) -> dict[int, tuple[str, int, int]]:
         """Offset → consumer, count, deadline.  Asserts that the indexes of leases have these."""
         leases: dict[int, tuple[str, int, int]] = {}
-        rows = {int(k): v.decode() for k, v in self.log.client.hgetall(self.keys.leases).items() if k.isdigit()}
+        with self.log.client.pipeline(transaction=False) as together:
+            together.hgetall(self.keys.leases)
+            together.zrange(self.keys.spans, 0, -1, withscores=True)
+            together.zrange(self.keys.due, 0, -1, withscores=True)
+            stored, spans, dues = together.execute()
+        rows = {int(k): v.decode() for k, v in stored.items() if k.isdigit()}
         for first, text in rows.items():
             last, consumer, count, deadline, *_ = text.split(" ")
             for offset in range(first, int(last) + 1):
                 assert offset not in leases, f"offset {offset} is in two leases"
                 leases[offset] = (consumer, int(count), int(deadline))
-        assert {int(k): v for k, v in self.log.client.zrange(self.keys.spans, 0, -1, withscores=True) if k} == {
-            f: f for f in rows
-        }
-        due = {int(k): int(v) for k, v in self.log.client.zrange(self.keys.due, 0, -1, withscores=True) if k}
+        assert {int(k): v for k, v in spans if k} == {f: f for f in rows}
+        due = {int(k): int(v) for k, v in dues if k}
         assert due == {first: leases[first][2] for first in rows}
         return leases
 
     def content(self) -> CursorContent:
         """Reads every structure and asserts the invariant: each offset from mark to read in exactly one place."""
-        client, keys = self.log.client, self.keys
-        fields = {k.decode(): v.decode() for k, v in client.hgetall(keys.cursor).items()}
+        keys = self.keys
+        with self.log.client.pipeline(transaction=False) as together:
+            for key in (keys.cursor, keys.pending, keys.acks):
+                together.hgetall(key)
+            for key in keys.all():
+                together.exists(key)
+            cursor, held_rows, ack_rows, *there = together.execute()
+        fields = {k.decode(): v.decode() for k, v in cursor.items()}
         mark, read = int(fields["mark"]), int(fields["read"])
 
         leases = self.leases()
         pending: dict[int, tuple[str, int]] = {}
-        for txn, text in client.hgetall(keys.pending).items():
+        for txn, text in held_rows.items():
             holder, _, region = txn.decode().partition("/")
-            head = client.hget(keys.pending, holder).decode()
+            head = held_rows[holder.encode()].decode()
             regions = re.search(r"\+(\S+) ", head)
             assert not region or (regions is not None and region in regions[1].split(","))
             for part in text.decode().rpartition(" ")[2].split(",") if txn else ():
@@ -280,7 +289,7 @@ class Subscription:
                     assert offset not in pending, f"offset {offset} is held twice"
                     pending[offset] = (holder, count)
 
-        acks = {name: value for name, value in client.hgetall(keys.acks).items() if name}
+        acks = {name: value for name, value in ack_rows.items() if name}
         forms = [re.fullmatch(rb"(8e9|9e9|)(\d+)", name) for name in acks]
         assert all(form is not None for form in forms), f"unknown fields among {list(acks)}"
         for form, value in zip(forms, acks.values(), strict=True):
@@ -302,12 +311,12 @@ class Subscription:
         assert mark == read or mark not in bits
         assert (int(fields["leased"]), int(fields["held"])) == (len(leased), len(held))
         assert int(fields["returned"]) == sum(consumer in ("", "%") for consumer, _, _ in leases.values())
-        for key in keys.all():
-            assert client.exists(key) == 1, f"{key!r} has vanished"
+        vanished = [key for key, is_there in zip(keys.all(), there, strict=True) if not is_there]
+        assert vanished == []
         unacked: dict[str, int] = {}
         for consumer, _, _ in leases.values():
             unacked[consumer] = unacked.get(consumer, 0) + 1
-        for txn, text in client.hgetall(keys.pending).items():
+        for txn, text in held_rows.items():
             for each in re.findall(r" @(\S+)", text.decode()) if b"/" not in txn else ():
                 for part in each.split(","):
                     consumer, _, count = part.partition(":")
