@@ -11,6 +11,7 @@ import os
 import re
 import ssl
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -42,6 +43,12 @@ def believed(
     if cert_file or key_file:
         _show(context, cert_file, key_file)
     return context
+
+
+@cache
+def public_authorities() -> ssl.SSLContext:
+    """One for all clients and connections of a process: reading the authorities takes 20 ms of a processor."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def _show(context: ssl.SSLContext, cert_file: str | None, key_file: str | None) -> None:

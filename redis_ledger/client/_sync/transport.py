@@ -28,7 +28,7 @@ from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import sleep
 from redis_ledger.client.older_brokers import OlderBrokers
 from redis_ledger.client.retries import Failure
-from redis_ledger.client.trust import believed
+from redis_ledger.client.trust import believed, public_authorities
 from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Unauthenticated
 from redis_ledger.version import VERSION
 
@@ -87,8 +87,8 @@ class Transport:
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
         if http is None:
             trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
-            if trusted is True:  # one context for all connections, since it takes long to make
-                trusted = httpx.create_ssl_context(trust_env=False)
+            if trusted is True:
+                trusted = public_authorities()
             one = httpx.Limits(max_connections=1, max_keepalive_connections=1)
             http = Connections(partial(httpx.HTTPTransport, verify=trusted, limits=one, trust_env=False))
         self._http, self._headers = http, dict(own)

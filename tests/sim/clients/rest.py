@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from redis_ledger.client.trust import public_authorities
 from tests.sim.clients.context import INPUT, KEYS, NAMES, PARTITIONS, PLAIN, TXN, Context, Values
 
 TIMEOUT_S = 4.0
@@ -39,7 +40,7 @@ class Unknown(Exception):
 
 @contextlib.asynccontextmanager
 async def connect() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as http:
+    async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False, verify=public_authorities()) as http:
         yield http
 
 
