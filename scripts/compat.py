@@ -52,7 +52,7 @@ READY_S_MAX = 180.0  # on a busy machine; a broker that ends is noticed at once
 DRAIN_S_MAX = 60.0
 PREPARE_S_MAX, PREPARE_QUICK_S_MAX = 900.0, 300.0
 RUN_S_MAX, QUICK_S_MAX = 600.0, 240.0
-RECORDS, QUICK_RECORDS = 10_000, 500
+RECORDS = 10_000
 COMPLAINTS_SHOWN = 20
 LOOK_S = 0.5
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -350,12 +350,7 @@ def main() -> int:
     parser.add_argument("--clients", default=",".join(CLIENTS), metavar="A,B", help=f"of {', '.join(CLIENTS)}")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="run against what listens there; starts no server")
     parser.add_argument("--http", metavar="URL", default="", help="REST of the same, for what goes through both doors")
-    parser.add_argument(
-        "--records",
-        type=int,
-        metavar="N",
-        help=f"of kgo's ETL tests (default: {RECORDS}; with --quick {QUICK_RECORDS})",
-    )
+    parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help="records of kgo's ETL tests")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="everything so many times in a row")
     asked = parser.parse_args()
     clients = [each for each in asked.clients.split(",") if each]
@@ -363,7 +358,7 @@ def main() -> int:
         parser.error(f"there is no suite {', '.join(unknown)}; choose of {', '.join(CLIENTS)}")
     if asked.kafka and asked.brokers:
         parser.error("--brokers is for the servers that are started here; --kafka starts none")
-    options = SuiteOptions(asked.quick, asked.records or (QUICK_RECORDS if asked.quick else RECORDS))
+    options = SuiteOptions(asked.quick, asked.records)
     # An interrupted run stops its server as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     folder = Path(tempfile.mkdtemp(prefix="redis-ledger-compat-"))

@@ -17,7 +17,6 @@ from scripts.compat import (
     LANES,
     LEFT_OUT,
     OK,
-    QUICK_RECORDS,
     RECORDS,
     Address,
     SuiteOptions,
@@ -117,7 +116,7 @@ def test_every_suite_runs_with_one_broker_and_with_three(planned):
 
 
 def test_the_quick_run_has_every_suite_on_one_server_of_three_brokers(planned):
-    assert planned("--quick") == [(3, list(CLIENTS), QUICK_RECORDS)]
+    assert planned("--quick") == [(3, list(CLIENTS), RECORDS)]
     assert planned("--quick", "--brokers", "2", "--records", "9") == [(2, list(CLIENTS), 9)]
 
 
