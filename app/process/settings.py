@@ -32,9 +32,14 @@ _ENDLESS = {
     *_OUTCOMES,
     "delayed_delivery_max_indexes_per_segment",
     "delayed_delivery_max_num_buckets",
+    "aborted_payload_retention_ms",
 }
 _FROM_ZERO = {
     "large_message_bytes_max",
+    "decoded_bytes_max",
+    "transaction_buffer_snapshot_max_transaction_count",
+    "max_unacked_per_consumer",
+    "max_unacked_per_subscription",
     "max_active_transactions_per_coordinator",
     "transaction_log_batched_write_max_delay_ms",
     "redis_retry_ms",
@@ -51,6 +56,7 @@ _FROM_ZERO = {
 }
 _PATHS = {
     "offload_home",
+    "state_dir",
     "super_users",
     "bootstrap_token_file",
     "jwt_jwks",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from redis_ledger.app.process.pulsar_settings import ALIASES
 from redis_ledger.app.process.settings import BadSetting, config_from, misspelt, without_effect
 from redis_ledger.config import Config
+from scripts import gen_docs
 
 
 def test_defaults_apply_without_settings():
@@ -202,3 +204,16 @@ def test_retention_of_ended_transactions_may_be_disabled_or_unlimited(name):
     assert [getattr(config_from({}, {name: value}), name) for value in (0, -1, 5)] == [0, -1, 5]
     with pytest.raises(BadSetting, match=r"use -1 \(no limit\) or a number from 0 up"):
         config_from({}, {name: -2})
+
+
+# The page says "0: disabled" or "-1: no limit" of such a value.
+DOCUMENTED = [
+    *((setting.name, str(setting.default)) for setting in gen_docs.settings()),
+    *((setting.name, value) for setting in gen_docs.settings() for value in re.findall(r"(-1|\b0): ", setting.meaning)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), DOCUMENTED)
+def test_every_documented_value_is_accepted(name, value):
+    config = config_from({f"REDIS_LEDGER_{name.upper()}": value})
+    assert str(getattr(config, name)) == value
