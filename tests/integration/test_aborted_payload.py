@@ -263,7 +263,7 @@ async def test_brokers_do_it_by_themselves_once_the_retention_has_passed(redis_u
     monkeypatch.setattr(aborted_payload, "OWN_S", 0.1)
     monkeypatch.setattr(aborted_payload, "LOOK_S", 0.1)
     monkeypatch.setattr(aborted_payload, "TICK_S", 0.1)
-    async with two(redis_url, prefix, aborted_payload_retention_ms=1_500) as (first, _):
+    async with two(redis_url, prefix, aborted_payload_retention_ms=3_000) as (first, _):
         await first.topics.create("t")
         await produce_all(first)
         await asyncio.sleep(0.7)  # several looks

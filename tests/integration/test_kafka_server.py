@@ -145,9 +145,9 @@ async def test_half_a_frame_is_given_up_and_a_slow_whole_one_is_not(broker):
         writer.write(struct.pack(">i", 100) + b"half")
         whole = b"".join(request(18, 0, 1, "slow", ApiVersionsRequest()))
         slow_reader, slow_writer = await raw(address)
-        for byte in whole:
-            slow_writer.write(bytes([byte]))
-            await asyncio.sleep(0.3 / len(whole))
+        for piece in (whole[:3], whole[3:9], whole[9:]):
+            slow_writer.write(piece)
+            await asyncio.sleep(0.1)  # so that they arrive one after the other
         assert len(await slow_reader.readexactly(4)) == 4
         assert await is_closed(reader)
         writer.close()

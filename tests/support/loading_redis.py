@@ -26,6 +26,11 @@ def restart_loading(server: Server, seconds: float) -> None:
     assert is_loading(server)
 
 
+def finish_loading(server: Server) -> None:
+    """Loads the rest at once."""
+    assert server.ask("CONFIG", "SET", "key-load-delay", "0") == b"OK"
+
+
 def is_loading(server: Server) -> bool:
     found = server.ask("INFO", "persistence")
     assert isinstance(found, bytes)

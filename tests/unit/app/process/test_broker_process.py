@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from redis_ledger.app.process.broker_process import run_until_stopped
-from tests.support.busy_machine import wait_for
+from tests.support.busy_machine import wait_for, within
 
 
 class Broker:
@@ -70,7 +70,9 @@ async def test_a_second_signal_ends_the_process_at_once(exits):
     await wait_for(broker.draining.wait(), 10)
     assert exits == []
     os.kill(os.getpid(), signal.SIGINT)
-    await asyncio.sleep(0.05)
+    async with within(10):
+        while not exits:
+            await asyncio.sleep(0.01)
     assert exits == [1]
     broker.released.set()
     await serving
