@@ -115,7 +115,13 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("ballast", [6_800_000, 3_000_000], ids=["while it loads", "while it works"])
+@pytest.mark.parametrize(
+    "ballast",
+    [
+        pytest.param(6_800_000, id="while it loads", marks=pytest.mark.full),
+        pytest.param(3_000_000, id="while it works"),
+    ],
+)
 def test_demo_reports_a_full_disk(small_disk, start, ballast):
     (small_disk / "ballast").write_bytes(b"x" * ballast)
     code, said = start(small_disk, "--rounds", "0").end()
@@ -124,7 +130,7 @@ def test_demo_reports_a_full_disk(small_disk, start, ballast):
     assert KEPT not in said
 
 
-@pytest.mark.parametrize("rounds", ["0", "3"])
+@pytest.mark.parametrize("rounds", ["0", pytest.param("3", marks=pytest.mark.full)])
 def test_demo_reports_an_empty_redis(folder, start, rounds):
     demo = start(folder, "--rounds", rounds)
     eventually(demo.has_loaded, 60)

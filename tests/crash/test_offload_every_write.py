@@ -95,7 +95,12 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("servers", "when"), [("redis_url", "before"), ("redis_url", "after"), ("cluster_url", "after")]
+    ("servers", "when"),
+    [
+        pytest.param("redis_url", "before", marks=pytest.mark.full),
+        pytest.param("redis_url", "after", marks=pytest.mark.full),
+        ("cluster_url", "after"),
+    ],
 )
 async def test_offloading_completes_after_a_crash_at_any_write(
     request, run_case, prefix, tmp_path: Path, servers, when

@@ -95,8 +95,15 @@ def says(serve: Serve, status: int, words: str = "") -> bool:
     return answer.status_code == status and words in answer.text
 
 
-@pytest.mark.parametrize("durability", ["disk", "process"])
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    ("count", "durability"),
+    [
+        (2, "disk"),
+        (1, "process"),
+        pytest.param(1, "disk", marks=pytest.mark.full),
+        pytest.param(2, "process", marks=pytest.mark.full),
+    ],
+)
 def test_every_broker_reports_a_full_disk_and_no_acknowledged_record_is_lost(
     small_disk: Path, count: int, durability: str
 ) -> None:

@@ -8,11 +8,11 @@ import random
 import sys
 import threading
 
+import pytest
+
 from redis_ledger import Client
 from tests.support.broker import one, raw
 from tests.support.processes import ROOT
-
-ROUNDS = 4
 
 CHILD = """
 import sys, time
@@ -27,13 +27,14 @@ with Client(sys.argv[1]) as client:
 """
 
 
-async def test_a_commit_survives_the_broker_that_appends_and_is_there_once(serve, redis_url, prefix):
+@pytest.mark.parametrize("rounds", [2, pytest.param(4, marks=pytest.mark.full)])
+async def test_a_commit_survives_the_broker_that_appends_and_is_there_once(serve, redis_url, prefix, rounds):
     """CL-17: killed before the append, or after it and before the answer."""
     chance, expected = random.Random(17), list[str]()
     async with one(redis_url, prefix) as judge:
         await judge.topics.create("t")
         survivor, victim = serve(), serve()
-        for number in range(ROUNDS):
+        for number in range(rounds):
             with Client([victim.urls[0], survivor.urls[0]], attempt_ms=5_000) as client:
                 with client.transaction() as warm:  # has its connection and its producer id
                     warm.send("t", f"warm {number}")
@@ -45,7 +46,7 @@ async def test_a_commit_survives_the_broker_that_appends_and_is_there_once(serve
                 killing.join()
                 assert txn.id is None
             expected += [f"warm {number}", *(f"{number}.{n}" for n in range(10))]
-            victim = serve() if number < ROUNDS - 1 else victim
+            victim = serve() if number < rounds - 1 else victim
         assert await raw(judge) == expected
 
 
