@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -30,13 +31,11 @@ def is_ready() -> bool:
 
 def build() -> int:
     print("building the Python clients' environment (half a minute)", file=sys.stderr, flush=True)
-    pip = [str(PYTHON), "-m", "pip"]
-    if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)], stdout=subprocess.DEVNULL) != 0:
-        # Debian splits ensurepip off; a pip beside the interpreter serves as well.
-        bare = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)]
-        if subprocess.call(bare) != 0:
-            return 1
-        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    # A pip beside this interpreter serves as well; to install another one takes half of the time.
+    has_pip = importlib.util.find_spec("pip") is not None
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", *["--without-pip"] * has_pip, str(VENV)]) != 0:
+        return 1
+    pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)] if has_pip else [str(PYTHON), "-m", "pip"]
     install = [*pip, "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]
     if subprocess.call([*install, "--only-binary", ":all:", "-r", str(REQUIREMENTS)]) != 0:
         return 1
