@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from redis_ledger.telemetry import logs, metrics
+from tests.support.collection import Collection
 from tests.support.examples import register_profiles
 from tests.support.random_order import RandomOrder
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster, redis_server
@@ -23,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Collection())
     config.pluginmanager.register(TimeLimits(config))
     if (seed := config.getoption("random_order", None)) is not None:
         config.pluginmanager.register(RandomOrder(seed))
