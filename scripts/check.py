@@ -162,7 +162,8 @@ def by_folder(step: Step) -> Iterator[str]:
         return
     cases = defaultdict[str, list[ElementTree.Element]](list)
     for case in ElementTree.parse(report).iter("testcase"):
-        cases[case.get("classname", "").split(".")[1]].append(case)
+        _, _, names = case.get("classname", "").partition("tests.")
+        cases[names.partition(".")[0] or "classes"].append(case)
     report.unlink()
     for folder, of_folder in cases.items():
         seconds = sum(float(case.get("time", "0")) for case in of_folder)

@@ -16,10 +16,18 @@ from redis_ledger.store.store import Store
 from tests.support.broker import SHORT, one, two
 from tests.support.kafka_groups import Node, nodes
 from tests.support.processes import RedisServer, Serve
+from tests.support.redis_servers import redis_server
 from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 T = TypeVar("T", Serve, RedisServer)
 Keep = Callable[[T], T]
+
+
+@pytest.fixture(scope="module")
+def own_redis_url() -> Iterator[str]:
+    """A Redis of a test file, for commands that read every key."""
+    with redis_server() as server:
+        yield server.url
 
 
 @pytest.fixture(params=[True, False], ids=["in one call", "in steps"])

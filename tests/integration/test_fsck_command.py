@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from redis_ledger.broker.broker import Broker
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
 from tests.support.broker import begun, one, records
 from tests.support.buffer_snapshots import take
 from tests.support.cli import run
+
+
+@pytest.fixture
+def redis_url(own_redis_url: str) -> str:
+    return own_redis_url
 
 
 async def test_a_difference_is_shown_repaired_and_then_gone(broker: Broker, redis_url: str, prefix: str):

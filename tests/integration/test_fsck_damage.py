@@ -12,6 +12,11 @@ from tests.support.fsck_damages import CASES, WITHOUT_CASE, Case, documented, pa
 from tests.support.fsck_scene import SETTINGS, Scene, build, checked, goes_on, sentences
 
 
+@pytest.fixture
+def redis_url(own_redis_url: str) -> str:
+    return own_redis_url
+
+
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "BETWEEN_S", 0.02)

@@ -13,6 +13,11 @@ from tests.support.broker import one
 KEYS = ("a", "b", "c", "d")
 
 
+@pytest.fixture
+def redis_url(own_redis_url: str) -> str:
+    return own_redis_url
+
+
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(service, "BETWEEN_S", 0.02)

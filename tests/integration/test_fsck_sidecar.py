@@ -18,6 +18,11 @@ from tests.support.broker import begun, one, raw, values_of
 from tests.support.fsck_scene import HOUR_MS, SETTINGS, Scene, checked, sentences
 
 
+@pytest.fixture
+def redis_url(own_redis_url: str) -> str:
+    return own_redis_url
+
+
 class Buffered(NamedTuple):
     """committed, open: transactions of two batches."""
 

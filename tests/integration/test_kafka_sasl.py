@@ -42,7 +42,6 @@ from tests.support.kafka_client import KafkaClient, listening
 MECHANISMS = ["PLAIN", *HASHES]
 UNSUPPORTED_MECHANISM, ILLEGAL_STATE, FAILED, NOT_FOUND, DUPLICATE, UNACCEPTABLE = 33, 34, 58, 91, 92, 93
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)
-Address = tuple[str, int]
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ async def broker(redis_url, prefix) -> AsyncIterator[Broker]:
 
 
 @pytest.fixture
-async def address(broker) -> AsyncIterator[Address]:
+async def address(broker) -> AsyncIterator[tuple[str, int]]:
     async with listening(broker) as found:
         yield found
 

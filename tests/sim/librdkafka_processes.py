@@ -23,7 +23,7 @@ COMPAT = ROOT / "tests" / "compat" / ".venv" / "bin" / "python"
 # In machine seconds: a transaction that takes longer than its timeout of 6 s is aborted anyway.
 HANGS_IN, HANGS_S = "offsets", 8.0
 LOOK_S = 1.0
-WHY_NOT = "tests/compat/.venv is not built (scripts/check.py compat-quick builds it)"
+WHY_NOT = "tests/compat/.venv is not built (scripts/check.py compat-setup builds it)"
 
 
 class LibrdkafkaProcess:

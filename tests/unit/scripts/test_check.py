@@ -173,7 +173,14 @@ def test_the_cpu_time_of_children_counts():
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (steps.TEST, (["format-check", "lint", "layers", "types", "tests"], ["compat-quick", "sim-quick"], ["attack"])),
+        (
+            steps.TEST,
+            (
+                ["format-check", "lint", "layers", "types", "tests"],
+                ["compat-setup", "compat-quick", "sim-quick"],
+                ["attack"],
+            ),
+        ),
         (["compat-quick"], (["compat-quick"], [], [])),  # what it prints is seen at once
         (["compat-quick", "attack"], (["compat-quick"], [], ["attack"])),
         (["attack"], ([], [], ["attack"])),
