@@ -141,7 +141,10 @@ def test_dead_letters_of_a_bomb_say_where_it_is(siege):
     siege.check()
 
 
-@pytest.mark.parametrize("form", ["auto", "text", "base64"])
+@pytest.mark.parametrize(
+    "form",
+    ["auto", pytest.param("text", marks=pytest.mark.full), pytest.param("base64", marks=pytest.mark.full)],
+)
 def test_large_values_are_read_by_several_without_much_memory(form):
     """30 MB of control characters are 180 MB of JSON."""
     with besieged() as siege:
