@@ -44,16 +44,15 @@ class Step(NamedTuple):
 
 LIMIT_TIMES, LIMIT_S = 3, 120.0
 
-# Tests of these folders run in one pytest: each worker imports the product once.  The slowest are first, so that idle
-# workers take over what is quick.
+# Tests of these folders run in one pytest: each worker imports the product once.
 FOLDERS = ("crash", "integration", "spec", "lua", "property", "sim", "unit", "tidy")
 QUICK_FOLDERS = ("lua", "property", "sim", "unit", "tidy")
 REQUIRED = ("-m", "not full and not slow")
 # The simulation itself has steps of its own; the other tests in its folder are those of its rules.
 SEEDS = "tests/sim/test_seeds.py"
-# Many tests wait for processes or sessions, so two cores serve three workers.
 TWO = ("-n", "2", "--dist", "worksteal")
-THREE = ("-n", "3", "--dist", "worksteal")
+# Many tests of these folders wait for processes or sessions: two cores serve five workers if files are mixed.
+FIVE = ("-n", "5", "--dist", "worksteal", "--mix-files")
 
 
 def tool(name: str, *arguments: str) -> list[str]:
@@ -118,7 +117,7 @@ CHECKS = [
         "tests",
         "all of these suites in one pytest",
         8,
-        pytest(*folders(*FOLDERS), *REQUIRED, *THREE, f"--junitxml={LOGS / 'tests.xml'}"),
+        pytest(*folders(*FOLDERS), *REQUIRED, *FIVE, f"--junitxml={LOGS / 'tests.xml'}"),
     ),
     Step("sim-quick", "the simulation with three fixed seeds, one of them with a promotion", 3, pytest(SEEDS, "-s")),
     # Once: fetches and builds the clients.
@@ -127,7 +126,7 @@ CHECKS = [
     # One test after another: they measure how long other clients wait.
     Step("attack", "bombs and other attacks, limited in time and memory", 2, pytest("tests/attack", *REQUIRED)),
     Step("full", "tests marked `full`: full sizes, and processes of each kind", 8,
-         pytest(*folders(*FOLDERS), "-m", "full", *THREE)),
+         pytest(*folders(*FOLDERS), "-m", "full", *FIVE)),
     Step("attack-full", "attacks marked `full`", 1, pytest("tests/attack", "-m", "full")),
     lua_other(),
     Step("random", "property tests with new examples, three times as many", 4,

@@ -10,7 +10,7 @@ import pytest
 from redis_ledger.telemetry import logs, metrics
 from tests.support.collection import Collection
 from tests.support.examples import register_profiles
-from tests.support.random_order import RandomOrder
+from tests.support.random_order import MixedFiles, RandomOrder
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster, redis_server
 from tests.support.time_limits import TimeLimits
 
@@ -21,6 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--random-order", type=int, metavar="SEED", help="run tests in an order that this number determines"
     )
+    parser.addoption("--mix-files", action="store_true", help="run files in an arbitrary, fixed order")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeLimits(config))
     if (seed := config.getoption("random_order", None)) is not None:
         config.pluginmanager.register(RandomOrder(seed))
+    elif config.getoption("mix_files", False):
+        config.pluginmanager.register(MixedFiles())
 
 
 @pytest.fixture(autouse=True)
