@@ -320,10 +320,11 @@ __all__ = [
 
 
 def leaves(root: type[LedgerError] = LedgerError) -> Iterator[type[LedgerError]]:
-    """Every class of the tree, root first."""
+    """Every class of the tree, root first.  Classes that other packages derive for themselves do not belong to it."""
     yield root
     for child in root.__subclasses__():
-        yield from leaves(child)
+        if child.__module__.startswith(__name__):
+            yield from leaves(child)
 
 
 def by_code() -> dict[str, type[LedgerError]]:
