@@ -64,7 +64,7 @@ async def done_again(broker: Broker, case: Case, decided: bool) -> None:
 
 @pytest.mark.parametrize("buffers", [MARKER, MIXED], ids=["marker", "mixed"])
 @pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_there_once(
     run_case, redis_url, prefix, when, at_once, buffers
 ):

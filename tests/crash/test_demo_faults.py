@@ -153,6 +153,7 @@ def test_demo_reports_a_redis_without_persistence(folder, start):
     assert KEPT not in said
 
 
+@pytest.mark.full
 def test_a_demo_whose_redis_lost_records_when_a_restart_undid_its_settings_claims_nothing(folder, start):
     demo = start(folder, "--rounds", "0")
     eventually(demo.has_loaded, 60)

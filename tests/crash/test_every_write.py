@@ -206,7 +206,7 @@ async def assert_cut_and_mended(
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_repeated(
     run_case, redis_url, prefix, when, at_once, in_one_call
 ):
@@ -216,7 +216,7 @@ async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_rep
 
 @pytest.mark.parametrize("in_one_call", [False, True])
 @pytest.mark.parametrize("buffers", [SIDECAR, MIXED], ids=["sidecar", "mixed"])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_step_that_writes_to_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
     run_case, redis_url, prefix, when, buffers, in_one_call
 ):
@@ -227,7 +227,7 @@ async def test_a_step_that_writes_to_sidecar_buffers_cut_at_any_write_is_done_ex
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_transaction_in_sidecar_buffers_cut_at_any_write_is_all_or_nothing(
     run_case, redis_url, prefix, when, in_one_call
 ):
@@ -238,7 +238,7 @@ async def test_a_transaction_in_sidecar_buffers_cut_at_any_write_is_all_or_nothi
 
 
 @pytest.mark.parametrize(("way", "buffers"), [("execute", MIXED), ("calls", SIDECAR)])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(
     run_case, cluster_url, prefix, when, way, buffers
 ):
@@ -249,7 +249,7 @@ async def test_a_step_that_writes_to_sidecar_buffers_is_mended_on_a_cluster(
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_comes_back(
     run_case, redis_url, prefix, when, in_one_call
 ):
@@ -257,13 +257,13 @@ async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_co
     await assert_cut_and_mended(run_case, redis_url, prefix, "calls", when, at_once=False, in_one_call=in_one_call)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(run_case, cluster_url, prefix, when):
     """CL-15, TC-20: participants and coordinator on different nodes; another broker serves all the while."""
     await assert_cut_and_mended(run_case, cluster_url, prefix, "execute", when, at_once=False, in_one_call=False)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(run_case, cluster_url, prefix, when):
     """CL-15, TC-20: as above, call by call."""
     await assert_cut_and_mended(run_case, cluster_url, prefix, "calls", when, at_once=False, in_one_call=False)

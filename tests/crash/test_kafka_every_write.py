@@ -96,7 +96,7 @@ async def assert_cut_and_mended(
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 @pytest.mark.parametrize("step", ["kafka 1", "kafka 2"])
 async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_next_producer(
     run_case, redis_url, prefix, step, when, in_one_call
@@ -105,7 +105,7 @@ async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_
 
 
 @pytest.mark.parametrize("in_one_call", [False, True])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.full), "after"])
 async def test_a_kafka_transaction_in_sidecar_buffers_cut_at_any_write_is_done_exactly_once(
     run_case, redis_url, prefix, when, in_one_call
 ):

@@ -67,6 +67,7 @@ async def test_work_cut_at_any_write_is_continued(run_case, redis_url, prefix, n
     await assert_mended(run_case, redis_url, prefix, name, when)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("when", WHEN)
 @pytest.mark.parametrize("name", ON_A_CLUSTER)
 async def test_work_cut_at_any_write_is_continued_on_a_cluster(run_case, cluster_url, prefix, name, when):

@@ -99,7 +99,7 @@ def says(serve: Serve, status: int, words: str = "") -> bool:
     ("count", "durability"),
     [
         (2, "disk"),
-        (1, "process"),
+        pytest.param(1, "process", marks=pytest.mark.full),
         pytest.param(1, "disk", marks=pytest.mark.full),
         pytest.param(2, "process", marks=pytest.mark.full),
     ],

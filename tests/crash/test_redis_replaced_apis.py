@@ -63,7 +63,7 @@ def filled(brokers: ThreadedBroker, address: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("undone", ["the data is gone", "CONFIG SET is undone"])
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_acknowledged_records_are_not_contradicted_at_either_port(prefix: str, count: int, undone: str) -> None:
     by_conf: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"} if undone == "the data is gone" else {}
     with redis_server(**by_conf) as redis:

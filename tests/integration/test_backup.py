@@ -291,6 +291,7 @@ async def test_what_cannot_be_restored_is_refused_and_changes_nothing(redis: Ser
         assert empty.ask("DBSIZE") == 0
 
 
+@pytest.mark.full
 async def test_a_folder_of_a_node_is_a_data_directory_of_redis(redis: Server, prefix, tmp_path):
     folder = tmp_path / "backup"
     async with one(redis.url, prefix) as broker:
@@ -314,6 +315,7 @@ async def test_a_backup_that_fails_leaves_no_pause_and_no_index(redis: Server, p
     assert redis.ask("SET", f"{prefix}:x", "1") == b"OK"
 
 
+@pytest.mark.full
 async def test_a_backup_is_not_counted_as_a_copy(redis: Server, prefix, tmp_path, monkeypatch):
     """WAIT must not confirm a write because a backup has it."""
     cut, counted = taking._cut, list[object]()

@@ -13,6 +13,7 @@ from tests.support.broker import eventually, live_transactions, one, records, va
 from tests.support.redis_servers import Server, redis_cluster
 
 
+@pytest.mark.full
 async def test_a_failover_that_loses_a_begin_gives_its_numbers_to_no_other_client(prefix):
     """TC-04"""
     with redis_cluster(cluster_node_timeout="2000", cluster_require_full_coverage="no") as cluster:

@@ -89,7 +89,7 @@ async def all_refused(broker: Broker) -> None:
             raise AssertionError(f"{what} was answered: {await act()}")
 
 
-@pytest.mark.parametrize("brokers", [1, 2])
+@pytest.mark.parametrize("brokers", [pytest.param(1, marks=pytest.mark.full), 2])
 @pytest.mark.parametrize("how", ["flushed", "restarted without its files"])
 async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: Server, prefix: str, how, brokers):
     async with some(redis, prefix, brokers) as all_of_them:

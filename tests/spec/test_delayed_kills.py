@@ -203,7 +203,9 @@ async def fired_early(topic: ScheduledTopic) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("point", ["created, not listed", "unlisted, not deleted"])
+@pytest.mark.parametrize(
+    "point", ["created, not listed", pytest.param("unlisted, not deleted", marks=pytest.mark.full)]
+)
 async def test_a_hundred_brokers_that_die_around_listing_leave_no_snapshot_for_good(redis_url, prefix, point):
     """DD-37: each dies between creating and listing, or between unlisting and deleting; young snapshots are kept, since
     another broker may be writing them."""

@@ -127,7 +127,9 @@ FIRST = pytest.mark.parametrize("has_snapshot", [False, True], ids=["first", "ne
 
 
 @FIRST
-@pytest.mark.parametrize("is_renewed", [False, True], ids=["deleted", "made again"])
+@pytest.mark.parametrize(
+    "is_renewed", [pytest.param(False, id="deleted", marks=pytest.mark.full), pytest.param(True, id="made again")]
+)
 async def test_topic_is_deleted_before_each_step_of_a_snapshot(pair, is_renewed, has_snapshot):
     """TB-24"""
     broker, other = pair
