@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def serving(redis_url: str, prefix: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address(redis_url: str) -> Iterator[str]:
-    with serving(redis_url, "schemathesis") as address:
+    with serving(redis_url, f"schemathesis{secrets.token_hex(6)}") as address:  # a worker may make it twice
         # What the examples in the document speak of is there, so that requests get beyond "unknown topic".
         with httpx.Client(base_url=address) as client:
             for path, body in (
