@@ -30,10 +30,10 @@ serve: ## runs a broker on port 8080 with an embedded Redis, data in .data/
 	@$(PYTHON) scripts/venv.py demo
 	@$(BIN)/redis-ledger serve --data-dir .data --http 127.0.0.1:8080
 
-test: setup ## runs what a change must pass (ten minutes)
+test: setup ## runs what a change must pass (11 minutes)
 	@$(RUN) scripts/check.py test
 
-test-all: setup ## runs that, full sizes, Spark, mutants, simulation and all Kafka clients (an hour)
+test-all: setup ## runs that, full sizes, Spark, mutants, simulation and all Kafka clients (an hour or more)
 	@$(RUN) scripts/check.py test-all
 
 quick: setup ## runs tidy, unit, Lua and property tests (two minutes)
