@@ -3,7 +3,7 @@
     .venv/bin/python scripts/check.py --list              lists every step
     .venv/bin/python scripts/check.py lint unit           runs these steps
     .venv/bin/python scripts/check.py test                runs all steps of `make test`
-    .venv/bin/python scripts/check.py --minutes 30 rest   runs those that fit into 30 minutes, in their order
+    .venv/bin/python scripts/check.py --minutes 30 ci-rest    runs those that fit into 30 minutes, in their order
 
 The steps are in scripts/steps.py.  Each writes its output to build/check/NAME.log and has a limit of time.  A failed
 step does not stop the following ones.  The end of a run is: the last lines of each failed step, then a table with a
@@ -252,7 +252,9 @@ def not_run(names: Sequence[str]) -> Iterator[str]:
     """Returns lines about the steps that the plan `test` or `test-all` does not have."""
     if "test" in names:
         yield f"make test-all also runs {' '.join(steps.REST)}"
-    if "test" in names or "test-all" in names or "rest" in names:
+    if "ci-rest" in names:
+        yield f"make test-all also runs {' '.join(steps.RANDOM)}, which draw new histories"
+    if not {"test", "test-all", "rest", "ci-rest"}.isdisjoint(names):
         yield f"by name (scripts/check.py NAME): {' '.join(step.name for step in steps.BY_NAME)}"
 
 

@@ -227,13 +227,14 @@ def test_every_folder_of_tests_belongs_to_a_step():
     assert folders - elsewhere == set(steps.FOLDERS)
 
 
-@pytest.mark.parametrize("asked", ["test", "rest", "quick"])
+@pytest.mark.parametrize("asked", ["test", "ci-rest", "quick"])
 def test_steps_that_do_not_run_are_listed_by_name(asked, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["check.py", asked])
     monkeypatch.setattr(check, "run", lambda step, **_: StepResult(step.name, OK, 1.0))
     assert check.main() == 0
     printed = capsys.readouterr().out
     assert ("make test-all also runs full" in printed) is (asked == "test")
+    assert ("make test-all also runs sim random" in printed) is (asked == "ci-rest")
     assert ("by name (scripts/check.py NAME): crash-slow" in printed) is (asked != "quick")
 
 
