@@ -25,15 +25,11 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
   local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- writes that operations share
   local opens, gone = {}, {} -- place of an operation → its row of `open`; producers whose row is deleted
+  local asides, rows = {}, {} -- place → its transaction of the sidecar buffer, to commit; ledger → its row, as it is now
 
   local function watermark_of(coordinator)
     if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
     return marks[coordinator]
-  end
-
-  -- Returns the batch of a transaction of the sidecar buffer that has one.
-  local function only_batch(txn)
-    return sidecar.batches(buffer, txn.name, 1)[1]
   end
 
   -- Ends a transaction of the sidecar buffer; returns its last offset and the number of its records, "-1" if it was aborted.
@@ -51,15 +47,15 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     local ledger, entry, flags = txn.coordinator, txn.serial, sidecar.FLAG
     newest, bytes, next_offset = math.max(newest, txn.newest), bytes + txn.bytes, next_offset + txn.records
     if txn.batches == 1 then
-      local member, kind = only_batch(txn)
-      ledger, entry, kind = string.match(member, ONLY_BATCH)
+      local kind
+      ledger, entry, kind = string.match(txn.only, ONLY_BATCH)
       flags = flags + tonumber(kind)
-      redis.call("ZREM", buffer, member)
+      redis.call("ZREM", buffer, txn.only)
     end
     redis.call("XADD", log, last .. "-1", "l", ledger, "e", entry, "b", base, "n", whole(txn.records), "s", whole(txn.bytes),
       "p", pid, "v", txn.epoch, "q", "-1", "f", whole(flags), "t", ARGV[2], "m", whole(newest))
     for number, count in string.gmatch(txn.spread, "(%-%d+):(%d+)") do
-      local row = ledger_row(redis.call("HGET", KEYS[2], number))
+      local row = rows[number]
       row.max, row.unlogged = next_offset - 1, row.unlogged - tonumber(count)
       redis.call("HSET", KEYS[2], number, ledger_text(row))
     end
@@ -109,12 +105,16 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     return true, used
   end
 
-  -- Reads what end_aside needs.
+  -- Reads what end_aside needs for a commit: the rows of its ledgers, and its batch if it has one.
   local function read_aside(txn)
-    for number in string.gmatch(txn.spread, "(%-%d+):") do ledger_row(redis.call("HGET", KEYS[2], number)) end
-    if txn.batches == 1 and not string.match(only_batch(txn) or "", ONLY_BATCH) then
-      cursors.damaged("The sidecar buffer of the partition")
+    for number in string.gmatch(txn.spread, "(%-%d+):") do
+      rows[number] = rows[number] or ledger_row(redis.call("HGET", KEYS[2], number))
     end
+    if txn.batches == 1 then
+      txn.only = sidecar.batches(buffer, txn.name, 1)[1]
+      if not string.match(txn.only or "", ONLY_BATCH) then cursors.damaged("The sidecar buffer of the partition") end
+    end
+    return txn
   end
 
   -- Reads the queues and rows that the operations change.  An error there must come before the first write: behind it, a
@@ -124,7 +124,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     for _ = 1, count do
       opens[place] = redis.call("HGET", open_key, ARGV[place])
       local aside = ARGV[place + 3] == "1" and opens[place] and sidecar.parse(opens[place])
-      if aside and aside.name == ARGV[place + 1] .. "-" .. ARGV[place + 2] then read_aside(aside) end
+      if aside and aside.name == ARGV[place + 1] .. "-" .. ARGV[place + 2] then asides[place] = read_aside(aside) end
       local txn, indexes = ARGV[place + 1] .. "-" .. ARGV[place + 2], tonumber(ARGV[place + 6])
       for j = 1, indexes do
         local index = ARGV[place + 6 + j]
@@ -144,7 +144,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
       local epoch, c, s, first, aside = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
       if c == coordinator and s == serial then
         used = aside == "" and "o" .. first or "?" -- the sidecar buffer has neither offsets nor times
-        marker = aside == "" and write_marker(pid, epoch, first, commit) or end_aside(pid, sidecar.parse(open), commit)
+        marker = aside == "" and write_marker(pid, epoch, first, commit) or end_aside(pid, asides[place] or sidecar.parse(open), commit)
       end
     end
     local aside = redis.call("HGET", delay, txn)
