@@ -177,7 +177,6 @@ RANDOM = ("sim", "random")
 PLANS: Mapping[str, Sequence[str]] = {
     "check": ("format-check", "lint", "layers", "types", "tidy"),
     "test": TEST,
-    "rest": REST,
     "ci-rest": [name for name in REST if name not in RANDOM],
     "test-all": (*TEST, *REST),
 }
