@@ -180,7 +180,8 @@ PLANS: Mapping[str, Sequence[str]] = {
     "ci-rest": [name for name in REST if name not in RANDOM],
     "test-all": (*TEST, *REST),
 }
-# These mostly wait, for sessions to end and for brokers that restart: they run beside other steps, one after another.
-ASIDE = ("compat-setup", "compat-quick", "sim-quick")
+# They use one core at most, or mostly wait, for sessions to end and for brokers that restart: they run beside other
+# steps, one after another.
+ASIDE = ("types", "compat-setup", "compat-quick", "sim-quick")
 # These measure, so they run after all others.
 ALONE = ("attack", "attack-full")

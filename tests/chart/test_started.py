@@ -19,7 +19,7 @@ import httpx
 import pytest
 from aiokafka.client import AIOKafkaClient
 
-from tests.support import chart, redis_servers
+from tests.support import chart, free_ports, redis_servers
 from tests.support.certificates import Authority
 from tests.support.pod import Pod, secrets_of
 from tests.support.processes import eventually
@@ -34,7 +34,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pods: list[Pod] = []
-        self.ports = {door: f"127.0.0.1:{redis_servers.free_port()}" for door in ("rest", "kafka", "kafka-external")}
+        self.ports = {door: f"127.0.0.1:{free_ports.free_port()}" for door in ("rest", "kafka", "kafka-external")}
 
     def redis(self, values: str) -> str:
         """Starts the bundled server as rendered; HOST:PORT."""

@@ -41,7 +41,13 @@ async def test_a_deleted_key_is_reported_and_repaired(name: str, scene: Scene):
     assert await unrepaired(scene, case, case.deleted) == []
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].damage])
+DAMAGED = [name for name in CASES if CASES[name].damage]
+
+
+# A tenth of a second of Redis and broker each: every second one is in `make test`.
+@pytest.mark.parametrize(
+    "name", [*DAMAGED[::2], *(pytest.param(each, marks=pytest.mark.full) for each in DAMAGED[1::2])]
+)
 async def test_a_damaged_key_is_reported_and_repaired(name: str, scene: Scene):
     case = CASES[name]
     known = {"<producer>": scene.producer_id, "<txn>": scene.txn.serial}

@@ -11,7 +11,8 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Store
 from tests.support.busy_machine import within
-from tests.support.redis_servers import Server, free_port, redis_server
+from tests.support.free_ports import free_port
+from tests.support.redis_servers import Server, redis_server
 from tests.support.script_functions import functions, replace_scripts
 from tests.support.sentinels import naming, sentinel
 

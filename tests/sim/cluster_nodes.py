@@ -10,7 +10,8 @@ from pathlib import Path
 from tests.sim.redis_nodes import AddLink
 from tests.sim.schedule import Schedule, nodes
 from tests.sim.shards import Shards, asked, eventually
-from tests.support.redis_servers import ClusterServers, Server, lasting_port
+from tests.support.free_ports import free_port
+from tests.support.redis_servers import ClusterServers, Server
 
 PRIMARIES, SLOTS = 3, 16_384
 FORMED_S_MAX = 60.0
@@ -31,9 +32,9 @@ class ClusterNodes(Shards):
 
     async def start(self) -> None:
         for number, name in enumerate(nodes(self.plan.topology)):
-            port = lasting_port()
+            port = free_port()
             proxy = await self.add_proxy(name, port)
-            self.ports[name], self._bus[name] = proxy.port, lasting_port()
+            self.ports[name], self._bus[name] = proxy.port, free_port()
             self.members.setdefault(f"shard{number % PRIMARIES}", []).append(name)
             conf = {
                 "cluster_enabled": "yes",

@@ -26,10 +26,10 @@ from tests.sim.cluster_nodes import ClusterNodes
 from tests.sim.redis_nodes import RedisNodes, SingleNode
 from tests.sim.schedule import HOSTS, Schedule
 from tests.sim.sentinel_nodes import SentinelNodes
+from tests.support.free_ports import free_port
 from tests.support.processes import ROOT
 from tests.support.proxy import Proxy
 from tests.support.reaper import ends_with_us
-from tests.support.redis_servers import lasting_port
 
 READY_S_MAX, RETRY_S = 120.0, 0.5
 SERVING_S_MAX = 30.0
@@ -154,11 +154,11 @@ class Processes:
         if self.plan.durability == "replicas":
             settings |= {"min_insync_replicas": self.redis.copies, "replicas_timeout_ms": 3_000}
         words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        http = lasting_port()
+        http = free_port()
         listeners, advertised = [], []
         for host in HOSTS:
             await self._add_link(f"{host}-{name}.http", Proxy("127.0.0.1", http))
-            port = lasting_port()
+            port = free_port()
             listeners.append(f"{host}://127.0.0.1:{port}")
             link = await self._add_link(f"{host}-{name}.kafka", Proxy("127.0.0.1", port))
             advertised.append(f"{host}://127.0.0.1:{link.port}")
@@ -181,7 +181,7 @@ class Processes:
 
     async def _add_link(self, name: str, link: Proxy) -> Proxy:
         self.links[name] = link
-        link.keeps_requests, link.port = False, lasting_port()
+        link.keeps_requests, link.port = False, free_port()
         await link.listen(None)
         self._stack.push_async_callback(link.close)
         return link

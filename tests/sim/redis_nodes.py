@@ -17,8 +17,9 @@ from tests.sim import disk
 from tests.sim.disk import Disk
 from tests.sim.node_proxy import NodeProxy
 from tests.sim.schedule import Schedule
+from tests.support.free_ports import free_port
 from tests.support.proxy import Proxy
-from tests.support.redis_servers import Server, lasting_port
+from tests.support.redis_servers import Server
 
 AddLink = Callable[[str, Proxy], Awaitable[Proxy]]
 
@@ -82,7 +83,7 @@ class RedisNodes:
 
 class SingleNode(RedisNodes):
     async def start(self) -> None:
-        await self.add("r0", lasting_port(), self.settings())
+        await self.add("r0", free_port(), self.settings())
 
     async def url(self, broker: str) -> str:
         return (await self._add_link(f"{broker}-r0", Proxy("127.0.0.1", self.servers["r0"].port))).url

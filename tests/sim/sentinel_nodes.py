@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.sim.redis_nodes import AddLink
 from tests.sim.schedule import Schedule, nodes
 from tests.sim.shards import Shards, asked, eventually
-from tests.support.redis_servers import lasting_port
+from tests.support.free_ports import free_port
 from tests.support.sentinels import SERVICE, Sentinel
 
 SHARD = "shard0"
@@ -28,7 +28,7 @@ class SentinelNodes(Shards):
     async def start(self) -> None:
         first = ""
         for name in nodes("sentinel"):
-            port = lasting_port()
+            port = free_port()
             proxy = await self.add_proxy(name, port)
             conf = {**self.settings(), "replica_announce_ip": "127.0.0.1", "replica_announce_port": str(proxy.port)}
             if first:
@@ -45,7 +45,7 @@ class SentinelNodes(Shards):
     def _sentinel(self, name: str, port: int) -> Sentinel:
         folder = self._folder / name
         folder.mkdir()
-        server = Sentinel(folder, port=lasting_port())
+        server = Sentinel(folder, port=free_port())
         server.configure(port, quorum=QUORUM, down_after_ms=DOWN_AFTER_MS)
         return server
 

@@ -18,9 +18,9 @@ import zipfile
 from pathlib import Path
 
 from redis_ledger.app.embedded_redis.probe import command_line
+from tests.support.free_ports import free_port
 from tests.support.processes import ROOT, eventually
 from tests.support.reaper import ends_with_us
-from tests.support.redis_servers import free_port
 
 START_S_MAX = 120.0
 MASTER = "127.0.0.1"

@@ -10,11 +10,12 @@ import httpx
 
 from tests.support.broker import begun, one, records, vanish
 from tests.support.busy_machine import busy_machine
+from tests.support.free_ports import free_port
 from tests.support.kafka_batches import fetch, fetched, values
 from tests.support.kafka_client import KafkaClient
 from tests.support.loading_redis import fill, finish_loading, is_loading, restart_loading
 from tests.support.processes import Serve
-from tests.support.redis_servers import free_port, redis_server
+from tests.support.redis_servers import redis_server
 
 
 class Starting:

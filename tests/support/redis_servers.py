@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ from typing import Any
 from hiredis import Reader, ReplyError, pack_command
 
 from redis_ledger.app.embedded_redis.binary import find_server
+from tests.support.free_ports import free_port
 from tests.support.reaper import ends_with_us
 
 READY_S_MAX = 30.0  # on a busy machine
@@ -36,26 +36,6 @@ def installed(named: str, path: str) -> str:
 def binary() -> str:
     """Raises CommandError when there is none of version 7.0 or later."""
     return installed(os.environ.get("REDIS_LEDGER_SERVER_BIN", ""), os.environ.get("PATH", ""))
-
-
-def free_port() -> int:
-    """A cluster node also listens 10 000 above its port."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port < 55_000:
-            return port
-
-
-def lasting_port() -> int:
-    """A port for a server that is stopped and started again: below those that the system gives to connections, of which
-    one could take it in between."""
-    while True:
-        port = random.randrange(12_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 class Server:

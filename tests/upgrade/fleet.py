@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.client_history import History
+from tests.support.free_ports import free_port
 from tests.support.processes import ROOT, Release, Serve
 from tests.support.reaper import ends_with_us
-from tests.support.redis_servers import free_port
 
 WORKERS = Path(__file__).parent / "workers"
 COMPAT = ROOT / "tests" / "compat" / ".venv" / "bin" / "python"

@@ -11,8 +11,9 @@ import httpx
 import pytest
 
 from redis_ledger import Client, errors
+from tests.support.free_ports import free_port
 from tests.support.processes import Release, Serve
-from tests.support.redis_servers import Server, free_port, redis_server
+from tests.support.redis_servers import Server, redis_server
 
 TOKEN = "t" * 40
 SEEN_S_MAX = 10.0

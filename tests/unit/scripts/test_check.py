@@ -176,8 +176,8 @@ def test_the_cpu_time_of_children_counts():
         (
             steps.TEST,
             (
-                ["format-check", "lint", "layers", "types", "tests"],
-                ["compat-setup", "compat-quick", "sim-quick"],
+                ["format-check", "lint", "layers", "tests"],
+                ["types", "compat-setup", "compat-quick", "sim-quick"],
                 ["attack"],
             ),
         ),
@@ -203,13 +203,13 @@ def test_results_are_in_the_order_of_the_plan(tmp_path):
     )
     ended = "import pathlib, sys; exit(not all(pathlib.Path(each + '.ended').exists() for each in sys.argv[1:]))"
     planned = [
-        python(meets, first, second, name="types"),
+        python(meets, first, second, name="tests"),
         python(ended, first, second, name="attack"),
         python(meets, second, first, name="compat-quick"),
     ]
     results = check.run_all(planned)
     assert [(each.name, each.verdict) for each in results] == [
-        ("types", OK), ("attack", OK), ("compat-quick", OK),
+        ("tests", OK), ("attack", OK), ("compat-quick", OK),
     ]  # fmt: skip
 
 
