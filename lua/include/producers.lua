@@ -5,6 +5,9 @@ local WRAP = 2147483648 -- sequences wrap after 2^31 - 1
 local windows, opens, is_old, asides = {}, {}, {}, {}
 
 local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
+local SINCE_MS, EACH_MS = 1735689600000, 64 -- producer ids follow the clock: include/id_allocation
+local KEPT_MS = 82800000 -- rows are kept for a day (broker/topics/state_expiry.py); clocks differ by less than an hour
+local BATCHES = 5 -- of a window
 
 -- Reads a producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner
 -- is a digest of the principal that writes under this id; it is missing without authentication, and in rows of older
@@ -36,20 +39,29 @@ local function is_before_epoch(offset, saved_ms)
   return tonumber(offset) < tonumber(first)
 end
 
+-- Whether a producer without a row may have written here: its id is older than rows are kept, or than the partition, which may
+-- be that of a topic that was deleted and created again.  As a double, an id of 63 bits is exact to 16 ms.  False for the
+-- ids that no client may name (bit 47).
+local function may_be_forgotten(pid, now)
+  local issued_ms = SINCE_MS + tonumber(pid) % 2 ^ 48 / EACH_MS
+  return issued_ms < now - KEPT_MS or issued_ms < tonumber(redis.call("HGET", KEYS[1], "created") or 0)
+end
+
 local function is_compared(owner) return owner ~= "" and string.sub(owner, 1, 1) ~= "~" end
 
 -- owner: the sender of the batch, "" if it is not compared.  Every reader sees the producer ids of batches, so only the
 -- owner's batches may change its window.  A batch of a verified transaction replaces the window of another producer.
-local function refusal_by_sequence(pid, epoch, sequence, records, owner)
+local function refusal_by_sequence(pid, epoch, sequence, records, owner, now)
   local window = window_of(pid)
   if window and is_compared(owner) and is_compared(window.owner) and window.owner ~= owner then
     if owner ~= OF_TRANSACTIONS then return { NOT_OWNER } end
     window, windows[pid] = false, false
   end
   if not window then
-    -- Only the first batch of a producer may start its window.  A later batch could be in flight behind a refused first
-    -- batch: if it were accepted, the retry of the first batch would count as a duplicate and be lost.
-    return sequence ~= 0 and { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") } or nil
+    -- A forgotten producer continues with any sequence (KIP-360).  A new one begins with its first batch: a later batch
+    -- could be in flight behind a refused first one, which the client would then have to send under another epoch.
+    if sequence == 0 or may_be_forgotten(pid, tonumber(now)) then return nil end
+    return { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") }
   end
   if epoch < window.epoch then return { STALE_EPOCH, window.epoch } end
   if epoch > window.epoch then return sequence ~= 0 and { SEQUENCE_GAP, 0 } or nil end
@@ -60,8 +72,11 @@ local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   local newest = window[#window]
   local expected = newest and (newest[2] + 1) % WRAP or 0
   if sequence == expected then return nil end
-  local back = (expected - sequence) % WRAP -- slightly behind is old, anything else is a gap
-  if back >= records and back < WRAP / 2 then return { DUPLICATE_SEQUENCE } end
+  -- Slightly behind is old, anything else is a gap.  A window that is not full has all batches that were written, so what
+  -- lies before it was not: its producer was forgotten, or began later.
+  local back, written = (expected - sequence) % WRAP, WRAP / 2
+  if newest and #window < BATCHES then written = (expected - window[1][1]) % WRAP + 1 end
+  if back >= records and back < written then return { DUPLICATE_SEQUENCE } end
   if newest and is_before_epoch(newest[3], window.saved_ms) then
     return { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") }
   end
@@ -112,7 +127,7 @@ local function windows_save(now)
     if window and window.is_new then
       local parts = { whole(window.epoch), now }
       if window.owner ~= "" then parts[3] = "@" .. window.owner end
-      for i = math.max(1, #window - 4), #window do
+      for i = math.max(1, #window - BATCHES + 1), #window do
         parts[#parts + 1] = whole(window[i][1]) .. ":" .. whole(window[i][2]) .. ":" .. window[i][3]
       end
       redis.call("HSET", KEYS[4], pid, table.concat(parts, " "))

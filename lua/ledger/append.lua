@@ -60,7 +60,7 @@ for i = 1, count do
   local at, entry = 10 * i - 5, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   local serial, verified, counted = ARGV[at + 7], ARGV[at + 8], pid ~= "-1" and sequence >= 0
-  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[at + 9]) or nil
+  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[at + 9], ARGV[3]) or nil
   if serial == "?" then serial, verified = registered_serial(verified), "1" end
   if not serial then
     refusal = refusal or { NOT_VERIFIED }

@@ -53,7 +53,7 @@ for i = 1, count do
   local at, entry = 10 * i - 6, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   local coordinator, serial, verified, owner = ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9]
-  local refusal = sequence >= 0 and refusal_by_sequence(pid, epoch, sequence, records, owner) or nil
+  local refusal = sequence >= 0 and refusal_by_sequence(pid, epoch, sequence, records, owner, ARGV[3]) or nil
   if serial == "?" then serial, verified = registered_serial(verified), "1" end
   if not serial then
     refusal = refusal or { NOT_VERIFIED }

@@ -92,7 +92,7 @@ for i, o in ipairs(originals) do
   local records, pid, epoch, sequence = tonumber(ARGV[a]), ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
   local serial, counted = ARGV[a + 5], pid ~= "-1" and tonumber(ARGV[a + 3]) >= 0
   local txn = ARGV[a + 4] .. "-" .. serial
-  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[a + 14]) or nil
+  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[a + 14], ARGV[4]) or nil
   if not refusal and serial ~= "" then
     if aside_of(txn) == "ended" then
       refusal = { TXN_ENDED }

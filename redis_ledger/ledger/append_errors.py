@@ -60,8 +60,8 @@ def refusal(topic: str, number: int, item: QueuedAppend, reply: Sequence[Any]) -
             )
         case Status.UNKNOWN_PRODUCER:
             return UnknownProducer(
-                f"{producer}: nothing of this producer is here, or it was forgotten, and sequence {request.sequence} "
-                "is not 0; begin at 0 under the next epoch or a new producer id.",
+                f"{producer}: no batch of this producer is here, and sequence {request.sequence} is not 0; "
+                "begin at 0 under the next epoch or a new producer id.",
                 log_start_offset=int(reply[1]),
             )
         case Status.STALE_EPOCH:

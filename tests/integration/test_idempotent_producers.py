@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from redis_ledger.broker.topics.state_expiry import PRODUCER_SILENT_MS, StateExpiry
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.errors import StorageFull, StoreUnavailable
@@ -25,6 +26,7 @@ from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitPr
 from redis_ledger.ledger.append_request import Accepted, AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import behind_a_proxy, eventually, one, values_of
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_client import KafkaClient, listening
@@ -136,7 +138,7 @@ async def test_a_kafka_producer_is_answered_with_codes_it_repeats_under_the_same
 
 
 @pytest.mark.parametrize("version", [5, 9, 12])
-async def test_forgotten_producer_gets_unknown_producer_id_with_the_log_start(redis_url, prefix, version):
+async def test_new_producer_without_its_row_gets_unknown_producer_id_with_the_log_start(redis_url, prefix, version):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t")
         partition = await broker.catalog.partition("t", 0)
@@ -149,7 +151,7 @@ async def test_forgotten_producer_gets_unknown_producer_id_with_the_log_start(re
                 return slot.error_code, slot.log_start_offset
 
             assert [await send(n) for n in range(3)] == [(0, -1)] * 3
-            # Given a producer that was silent for longer than it is remembered, and records that were trimmed
+            # Given a Redis that has lost the row of a producer of today, and records that were trimmed
             await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=2)
             await broker.store.command("HDEL", partition.keys.producers, pid, key=partition.keys.state)
             # Then the client learns both, asks for another producer id and begins at 0
@@ -158,6 +160,50 @@ async def test_forgotten_producer_gets_unknown_producer_id_with_the_log_start(re
             pid, epoch = await broker.producers.init(None, 0, pid, epoch)
             assert [await send(n) for n in range(2)] == [(0, -1)] * 2
         assert await values_of(broker, "t") == [f"{forgotten}-2", f"{pid}-0", f"{pid}-1"]
+
+
+async def test_a_producer_goes_on_after_a_day_of_silence_and_in_a_topic_that_was_created_again(redis_url, prefix):
+    clock = ManualClock(1_790_000_000_000)
+    async with one(redis_url, prefix, clock=clock) as broker:
+        await broker.topics.create("t")
+        pid, epoch = await broker.producers.allocate()
+        transactional = await broker.producers.init("pay", 30_000)
+        clock.advance(10)
+        async with listening(broker) as address, KafkaClient(address) as client:
+
+            async def send(sequence: int) -> int:
+                data = batch(f"{sequence}", producer=(pid, epoch, sequence))
+                return produced(await client.ask(produce("t", data), 9)).error_code
+
+            async def commit(sequence: int) -> int:
+                """A transaction of a client of before KIP-890: its sequences go on over transactions."""
+                await broker.producers.add("pay", *transactional, [Participant("t", partition.topic_id, 0)])
+                data = batch(f"t{sequence}", producer=(*transactional, sequence), transactional=True)
+                code = produced(await client.ask(produce("t", data, transactional_id="pay"), 9)).error_code
+                await broker.producers.end("pay", *transactional, commit=True, bump=False)
+                return code
+
+            partition = await broker.catalog.partition("t", 0)
+            assert [await send(0), await commit(0)] == [0, 0]
+            # Given that the producers are silent for a day, and that the partition has forgotten them
+            clock.advance(2 * PRODUCER_SILENT_MS)
+            await StateExpiry(broker.store, broker.config, clock).look(partition)
+            assert (
+                await broker.store.command("HLEN", partition.keys.producers, key=partition.keys.state) == 1
+            )  # the sentinel
+            # Then their next batches are taken as they come, and are recognised when they are repeated
+            assert [await send(n) for n in (1, 2, 2, 4)] == [0, 0, 0, OUT_OF_ORDER]
+            assert [await commit(n) for n in (1, 2)] == [0, 0]
+            # And the same holds for producers that are younger, in a topic that was deleted and created again
+            pid, epoch = await broker.producers.allocate()
+            clock.advance(10)
+            assert [await send(n) for n in (0, 1)] == [0, 0]
+            await broker.topics.delete("t")
+            await broker.topics.create("t")
+            assert [await send(n) for n in (2, 3, 3)] == [0, 0, 0]
+            partition = await broker.catalog.partition("t", 0)
+            assert await commit(3) == 0
+        assert await values_of(broker, "t") == ["2", "3", "t3"]
 
 
 async def test_while_redis_is_away_clients_get_codes_that_they_repeat(redis, prefix):

@@ -143,7 +143,7 @@ def test_a_newer_epoch_begins_with_sequence_0(ledger):
 
 
 @pytest.mark.parametrize("sequence", [1, 41, TOP])
-def test_an_unknown_producer_begins_with_sequence_0(ledger, sequence):
+def test_a_new_producer_begins_with_sequence_0(ledger, sequence):
     # Given a partition whose log no longer starts at 0
     ledger.client.hset(ledger.keys.state, "start", 17)
     before = ledger.dump()

@@ -67,7 +67,8 @@ class Window:
                     return (Status.DUPLICATE, known[2])
             following = (self.kept[-1][1] + 1) % WRAP
             if first != following:
-                written = {(following - back) % WRAP for back in range(1, 65)}
+                reach = 64 if len(self.kept) >= 5 else (following - self.kept[0][0]) % WRAP  # all were kept
+                written = {(following - back) % WRAP for back in range(1, reach + 1)}
                 covered = {(first + n) % WRAP for n in range(records)}
                 return (Status.DUPLICATE_SEQUENCE,) if covered <= written else (Status.SEQUENCE_GAP, following)
         elif first != 0:

@@ -234,7 +234,7 @@ class AsyncSender:
         except UnknownProducer:
             if queue.txn is not None or not queue.sequence or batch.is_in_doubt:
                 raise
-            # The broker forgets an id that was silent for long.  It says so before it writes anything, but an earlier
+            # Redis has lost the producer's batches.  The broker says so before it writes anything, but an earlier
             # attempt whose answer was lost may have written the batch: a new id would write it twice.
             queue.producer = None
             return await self._send_once(queue, batch)
