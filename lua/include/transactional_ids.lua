@@ -45,13 +45,14 @@ end
 
 local function forget_before(id) id.before_number, id.before_epoch, id.before_decided = "-", -1, "-" end
 
--- A transaction that its timeout or an administrator ended fences its producer.
+-- A transaction that its timeout or an administrator ended fences its producer.  The producer goes on under the next epoch,
+-- which it gets as the answer to its own abort (KIP-890) or InitProducerId.
 local function lapse(id)
   if not id or id.serial == "-" or id.decided ~= "-" then return end
   local txn = txns[id.serial]
   if txn and txn.state == "O" then return end
   id.decided = (txn and txn.state or outcomes[id.serial]) == "C" and "C" or "A"
-  bump(id, "-")
+  bump(id, id.decided)
 end
 
 -- Returns the identity of the request, or nil and the reply that refuses it.
@@ -148,8 +149,9 @@ function identity_operations.end_by_id(name, rest)
   if not id then
     id = identities[name]
     local is_before = id and id.before_number == number and id.before_epoch == tonumber(epoch)
-    if is_before and not id.is_fenced and bumps == "1" and id.before_decided == wanted then return reply_identity(id) end -- a repetition
-    return refusal
+    if not is_before or id.is_fenced or bumps == "0" or id.before_decided == "-" then return refusal end
+    if id.before_decided == wanted then return reply_identity(id) end -- a repetition
+    return open_transaction(id) and refusal or { TXN_STATUS, id.before_decided }
   end
   local txn = open_transaction(id)
   if txn then

@@ -76,9 +76,10 @@ def test_an_end_with_a_bump_raises_the_epoch_and_is_repeated_under_the_old_one(c
     first = coordinator.one(f"end_by_id pay {number} 0 C 1")
     assert first == f"0 {number} 1 {serial} C @{number}:0:pay {P}"
     assert coordinator.one(f"end_by_id pay {number} 0 C 1") == first
-    assert coordinator.one(f"end_by_id pay {number} 0 A 1") == f"{FENCED} 1"
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1") == f"{STATUS} C"
     assert coordinator.one(f"add_by_id pay {number} 0 {P}") == f"{FENCED} 1"
     assert coordinator.one(f"add_by_id pay {number} 1 {P}").startswith("0 ")
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1") == f"{FENCED} 1"
 
 
 def test_an_empty_transaction_can_be_aborted_with_a_bump_but_not_committed(coordinator):
@@ -110,6 +111,9 @@ def test_a_transaction_that_timed_out_fences_its_producer_which_may_begin_again(
     coordinator.now += 60_001
     assert coordinator.one(f"expire {serial}").startswith("0 T ")
     assert coordinator.one(f"end_by_id pay {number} 0 C 0") == f"{FENCED} 1"
+    # An abort with a bump gets the epoch that the expiry created, and a commit cannot succeed
+    assert coordinator.one(f"end_by_id pay {number} 0 C 1") == f"{STATUS} A"
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1").startswith(f"0 {number} 1 {serial} T ")
     # The epoch that the expiry created is returned to the producer with the previous one
     assert coordinator.one(f"init_id pay 60000 {number} 0").startswith(f"0 {number} 1")
 

@@ -54,6 +54,10 @@ class ParticipantRegistry:
         registered = self._known.get(txn)
         return registered is not None and registered.get(participant, NEVER_S) >= self._loop.time() - self._valid_s
 
+    def knows(self, txn: TxnId) -> bool:
+        """Whether this broker has registered participants, and has not ended the transaction."""
+        return txn in self._known
+
     def registered(self, txn: TxnId) -> Iterable[Participant]:
         """The participants that this broker has registered; other brokers may have registered more."""
         return self._known.get(txn, ())

@@ -152,13 +152,21 @@ class Producers:
         producer = (transactional_id, producer_id, epoch)
         is_early = (
             self.adds_ahead and self._is_alone() and self._early.is_confirmed(*producer)
-            and len(participants) <= REGISTERED_AT_ONCE and self.identities.writes_at_once(transactional_id)
+            and not self._may_have_lapsed(producer_id) and len(participants) <= REGISTERED_AT_ONCE
+            and self.identities.writes_at_once(transactional_id)
         )  # fmt: skip
         if not is_early:
             await self.add(*producer, participants, principal=principal)
             return
         registration = await self.add_ahead(*producer, participants, principal=principal)
         self._early.add(producer_id, EarlyRegistration(participants, registration))
+
+    def _may_have_lapsed(self, producer_id: int) -> bool:
+        """Whether the producer's open transaction, if it has one, may have ended by its timeout or an administrator."""
+        cached = self._open.get(producer_id)
+        if cached is None:  # either it has none, or the answer to its registration is not here yet
+            return bool(self._early.of(producer_id))
+        return not self._registry.knows(cached.txn)
 
     def early(
         self, transactional_id: str, producer_id: int, epoch: int, participant: Participant

@@ -184,6 +184,7 @@ class Transactions:
     async def finish(self, decision: Decision) -> None:
         """Applies a decision to its participants and marks it done.  Retries with growing pauses for as long as a call
         to Redis may take; then it raises, and the sweep continues."""
+        self._registry.forget(decision.txn)
         deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
         pause, ends = 0.02, ""
         with tracing.NOTHING if tracing.tracer is None else _span_of(decision):

@@ -24,6 +24,7 @@ from redis_ledger.errors import (
     InvalidRequest,
     InvalidTopicName,
     LedgerError,
+    ProducerFenced,
     UnknownProducer,
     UnknownTopic,
 )
@@ -36,6 +37,7 @@ from redis_ledger.kafka.protocol.messages.produce_response import (
 )
 from redis_ledger.kafka.request_context import (
     CONCURRENT_TRANSACTIONS,
+    INVALID_PRODUCER_EPOCH,
     NONE,
     NOT_LEADER,
     UNKNOWN_TOPIC_ID,
@@ -183,6 +185,9 @@ def _code_of(error: BaseException, **where: object) -> int:
 
     All clients retry it with the same sequence and without a metadata request; Kafka uses it the same way.  Some
     clients do not retry CONCURRENT_TRANSACTIONS, and after REQUEST_TIMED_OUT the batch may have been written.
+    A fenced producer gets INVALID_PRODUCER_EPOCH, after which clients abort and go on; PRODUCER_FENCED closes them.
     """
+    if isinstance(error, ProducerFenced):
+        return INVALID_PRODUCER_EPOCH
     code = code_of(error, **where)
     return NOT_ENOUGH_REPLICAS if code == CONCURRENT_TRANSACTIONS or is_away(error) else code

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.admin import NewTopic
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
@@ -45,6 +47,26 @@ async def test_an_idempotent_producer_keeps_the_order(topic, producer, everythin
         sent = await asyncio.gather(*[await one.send(called, value) for value in values])
     assert [each.offset for each in sent] == list(range(1000))
     assert await everything(called) == values
+
+
+@pytest.mark.parametrize("kind", ["idempotent", "transactional"])
+async def test_a_producer_goes_on_in_a_topic_that_was_created_again(kind, topic, admin, producer, name, everything):
+    called = await topic()
+    settings = {"transactional_id": name("tx")} if kind == "transactional" else {"enable_idempotence": True}
+    async with producer(**settings) as one, asyncio.timeout(60):
+
+        async def send(value):
+            async with one.transaction() if kind == "transactional" else contextlib.nullcontext():
+                await one.send_and_wait(called, value)
+
+        for value in (b"0", b"1", b"2"):
+            await send(value)
+        async with admin() as client:
+            await client.delete_topics([called])
+            await client.create_topics([NewTopic(called, 1, 1)])
+        for value in (b"3", b"4"):
+            await send(value)
+    assert await everything(called) == [b"3", b"4"]
 
 
 async def test_a_batch_built_by_hand_is_sent_as_one(topic, producer, everything):

@@ -55,6 +55,18 @@ def test_an_idempotent_producer_keeps_the_order(topic: Make, producer: Make, eve
     assert everything(called) == [b"%d" % number for number in range(1000)]
 
 
+def test_an_idempotent_producer_goes_on_in_a_topic_that_was_created_again(
+    topic: Make, admin: Any, producer: Make, everything: Make
+) -> None:
+    called = topic()
+    one = producer(enable_idempotence=True)
+    fill(one, called, 3)
+    admin.delete_topics([called])
+    admin.create_topics({called: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+    assert fill(one, called, 2) == [0, 1]
+    assert everything(called) == [b"0", b"1"]
+
+
 def test_key_value_headers_and_time_come_back_as_they_were_sent(
     topic: Make, producer: Make, consumer: Make, read: Make
 ) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewTopic
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
@@ -34,6 +35,16 @@ def test_an_idempotent_producer_keeps_the_order_of_each_partition(topic, produce
     read = [everything(called, partition) for partition in range(3)]
     assert sorted((value for part in read for value in part), key=int) == values
     assert all(part == sorted(part, key=int) for part in read)
+
+
+def test_an_idempotent_producer_goes_on_in_a_topic_that_was_created_again(topic, admin, producer, send, everything):
+    called = topic()
+    idempotent = producer(enable_idempotence=True)
+    send(idempotent, called, [b"0", b"1", b"2"])
+    admin.delete_topics([called])[called].result(15)
+    admin.create_topics([NewTopic(called, 1, 1)])[called].result(15)
+    assert [message.offset() for message in send(idempotent, called, [b"3", b"4"])] == [0, 1]
+    assert everything(called) == [b"3", b"4"]
 
 
 def test_producers_side_by_side_get_offsets_of_their_own(topic, producer, send, everything):

@@ -12,6 +12,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.protocol.Errors;
@@ -241,6 +242,21 @@ final class Transactions {
             return null;
         });
         Lab.same(List.of("behind"), lab.everything(topic, 0));
+    }
+
+    /** KIP-890: the abort returns the epoch that the timeout has created. */
+    @Case
+    static void a_producer_whose_transaction_timed_out_aborts_and_goes_on(Lab lab) {
+        String topic = lab.topic(1);
+        var producer = lab.transactional(Lab.name("tx"), "transaction.timeout.ms", 2000);
+        producer.beginTransaction();
+        Lab.send(producer, topic, 0, "late");
+        Lab.send(lab.producer(), topic, 0, "behind");
+        Lab.eventually("the timeout", () -> lab.everything(topic, 0).equals(List.of("behind")));
+        Lab.refused(InvalidProducerEpochException.class, () -> Lab.send(producer, topic, 0, "more"));
+        producer.abortTransaction();
+        commit(producer, topic, "next");
+        Lab.same(List.of("behind", "next"), lab.everything(topic, 0));
     }
 
     @Case
