@@ -131,6 +131,8 @@ class Config:
     metrics_partitions_max: int = 1_000  # partitions with their own series
     metrics_cursors_max: int = 1_000  # cursors (groups and subscriptions per partition) with lag metrics
     otel_enabled: bool = False  # on: traces are exported as set by OTEL_* variables; requires the otel extra
+    # clocks
+    clock_skew_ms_max: int = 10_000  # above this difference from Redis's clock a broker is not ready; 0: not compared
     # tests
     test_hooks: bool = False  # never in production: requests can crash the broker and move its clock
     # the connection to Redis

@@ -34,7 +34,7 @@ from redis_ledger.app.process.redis_check import checked, copies_required
 from redis_ledger.app.process.startup import Listeners, Options
 from redis_ledger.app.process.tls import Tls
 from redis_ledger.broker.broker import Broker
-from redis_ledger.clock import Clock, ShiftedClock, SystemClock
+from redis_ledger.clock import RedisClock, ShiftedClock
 from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.server import KafkaServer
 from redis_ledger.store.checks import Report, UnsuitableRedis
@@ -131,13 +131,12 @@ async def serve(options: Options, listeners: Listeners, starting: Future[Embedde
             except ImportError as missing:
                 raise CommandError(str(missing)) from missing
             stack.push_async_callback(asyncio.to_thread, tracing.disable)
-        clock: Clock = SystemClock()
-        hooks = None
+        redis_clock, shifted, hooks = RedisClock(options.config.clock_skew_ms_max), None, None
         if isinstance(store, FaultyStore):
-            clock = shifted = ShiftedClock()
+            shifted = ShiftedClock(redis_clock)
             hooks = Hooks(store.faults, shifted)
             _log.warning(HOOKS_ARE_ON)
-        broker = await Broker.open(store, options.config, clock=clock, http_address=reached)
+        broker = await Broker.open(store, options.config, clock=shifted, redis_clock=redis_clock, http_address=reached)
         stack.push_async_callback(broker.close)
         if embedded is not None:
             try:

@@ -42,6 +42,7 @@ _FROM_ZERO = {
     "max_unacked_per_subscription",
     "max_active_transactions_per_coordinator",
     "transaction_log_batched_write_max_delay_ms",
+    "clock_skew_ms_max",
     "redis_retry_ms",
     "delayed_delivery_tick_time_ms",
     "delayed_delivery_max_delay_ms",

@@ -15,6 +15,7 @@ import asyncio
 import os
 import secrets
 import socket
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ from redis_ledger.broker.groups.lag import LagReader
 from redis_ledger.broker.groups.offsets import Offsets
 from redis_ledger.broker.groups.service import Groups
 from redis_ledger.broker.idempotency import Idempotency
-from redis_ledger.broker.maintenance import Maintenance
+from redis_ledger.broker.maintenance import Maintenance, skew_detail
 from redis_ledger.broker.metrics_collector import MetricsCollector
 from redis_ledger.broker.produce.append import AppendService
 from redis_ledger.broker.produce.client_batches import ClientBatches
@@ -81,10 +82,10 @@ from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.broker.transactions.single_append import SingleAppend
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
-from redis_ledger.clock import Clock, SystemClock
+from redis_ledger.clock import Clock, RedisClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.errors import StoreUnavailable, TransactionError, UnreadableFormat
+from redis_ledger.errors import ClockSkewed, StoreUnavailable, TransactionError, UnreadableFormat
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.topic_checks import SIDECAR_FORMAT
@@ -109,8 +110,10 @@ _log = get()
 class Broker:
     """Use Broker.open."""
 
-    def __init__(self, store: Store, config: Config, clock: Clock, name: str, http_address: str) -> None:
-        self.store, self.config, self.clock = store, config, clock
+    def __init__(
+        self, store: Store, config: Config, clock: Clock, redis_clock: RedisClock, name: str, http_address: str
+    ) -> None:
+        self.store, self.config, self.clock, self.redis_clock = store, config, clock, redis_clock
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.readiness: dict[str, Any] = {}  # further fields of /readyz, such as the durability
         self.offload_reader = (
@@ -140,7 +143,7 @@ class Broker:
             else None
         )
         self.decoding = Decoding(config)
-        self.delayed = DelayedDelivery(store, self.catalog, trackers, server_clock, self.decoding)
+        self.delayed = DelayedDelivery(store, self.catalog, trackers, server_clock, redis_clock, self.decoding)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delayed.transaction_ended)
         self.registry = registry = ParticipantRegistry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
@@ -206,7 +209,9 @@ class Broker:
             store, self.catalog, self.coordinators, self.live_brokers, config, clock
         )
         keeps, cursors = self.live_brokers.maintains, self.subscriptions.cursors
-        self.retention = TopicRetention(store, self.catalog, cursors, self.offload, keeps, config, clock)
+        self.retention = TopicRetention(
+            store, self.catalog, cursors, self.offload, keeps, config, clock, lambda: redis_clock.is_doubted
+        )
         self.memory_pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
         self.hanging = HangingTransactions(
             store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
@@ -216,6 +221,7 @@ class Broker:
         self.maintenance = Maintenance(
             store, self.catalog, self.coordinators, self.transactions, self.live_brokers, self.offsets, self.producers,
             self.delayed, self.retention, self.hanging, self.buffer_snapshots, self.aborted_payload, config, clock,
+            redis_clock,
         )  # fmt: skip
 
     @classmethod
@@ -225,11 +231,18 @@ class Broker:
         config: Config | None = None,
         *,
         clock: Clock | None = None,
+        redis_clock: RedisClock | None = None,
         name: str = "",
         http_address: str = "",
     ) -> Broker:
-        """Returns a broker that is ready to serve.  The caller closes the store."""
-        broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
+        """Returns a broker that is ready to serve.  The caller closes the store.
+
+        clock: other than Redis's, for tests.
+        """
+        config = config or Config()
+        redis_clock = redis_clock or RedisClock(config.clock_skew_ms_max)
+        broker = cls(store, config, clock or redis_clock, redis_clock, name, http_address)
+        await broker._read_time()
         stored_format = await storage_format.agree(store)
         if broker.config.txn_buffer == "sidecar" and stored_format < SIDECAR_FORMAT:
             raise UnreadableFormat(
@@ -299,6 +312,11 @@ class Broker:
             except OSError as error:
                 raise StoreUnavailable(str(error)) from error
 
+    async def _read_time(self) -> None:
+        key, sent_s = CatalogKeys(self.store.prefix).state, time.monotonic()
+        seconds, micros = await self.store.command("TIME", key=key)
+        self.redis_clock.learn(int(seconds) * 1000 + int(micros) // 1000, sent_s)
+
     def _batch_log(self, batched: BatchedWrite) -> None:
         for coordinator in self.coordinators:
             coordinator.batch(batched)
@@ -338,11 +356,13 @@ class Broker:
 
     async def ready(self) -> dict[str, Any]:
         """The fields of /readyz.  Raises StoreUnavailable if Redis does not answer, RedisUnfit or
-        TooFewReplicas if it refuses writes."""
+        TooFewReplicas if it refuses writes, ClockSkewed if a clock is wrong."""
         if refusal := self.store.admission.refusal():
             raise type(refusal)(refusal.detail, broker=self.name)
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")
+        if self.redis_clock.is_doubted:
+            raise ClockSkewed(skew_detail(self.redis_clock.skew_ms), broker=self.name)
         lost = self.lost_writes.to_body(names=not self.config.auth_required)
         return {"broker": self.name, "coordinators": len(self.coordinators), **self.readiness, **lost}

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -32,13 +33,14 @@ from redis_ledger.broker.transactions.buffer_snapshots import LOOK_S, BufferSnap
 from redis_ledger.broker.transactions.hanging import HangingTransactions
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
-from redis_ledger.clock import Clock
+from redis_ledger.clock import Clock, RedisClock
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
@@ -51,6 +53,7 @@ LIBRARIES_S = 600.0
 SCAN_S = 300.0  # finds partitions with delayed records whose announcement this broker missed
 HANGING_S = 60.0
 RARELY = 6
+DOUBTED_S = 1.0  # until a job that was skipped is tried again
 RETRY_S, REMIND_S = 0.5, 30.0  # after a failed job: until its next attempt, its next log line
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions that are ended concurrently
@@ -77,9 +80,11 @@ class Maintenance:
         aborted_payload: AbortedPayload,
         config: Config,
         clock: Clock,
+        redis_clock: RedisClock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
+        self._redis_clock, self._was_doubted = redis_clock, False
         self._live_brokers, self._offsets, self._producers, self._delayed = live_brokers, offsets, producers, delayed
         self._retention, self._hanging, self._buffer_snapshots = retention, hanging, buffer_snapshots
         self._aborted_payload = aborted_payload
@@ -94,22 +99,28 @@ class Maintenance:
         await self.heartbeat()
         loop = asyncio.get_running_loop()
         self._tasks = [
-            loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
+            loop.create_task(self._repeat("sweep", self._by_time(self.sweep), lambda: 0.0)),
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
             loop.create_task(self._repeat("retention", self._retain, lambda: spread_s(RETENTION_S))),
             loop.create_task(
-                self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(ENDED_S))
+                self._repeat(
+                    "outcomes", self._by_time(self._in_turn("outcomes", self.forget_ended)), lambda: spread_s(ENDED_S)
+                )
             ),
-            loop.create_task(self._repeat("offsets", self._in_turn("offsets", self.expire_offsets), lambda: IDLE_S)),
+            loop.create_task(
+                self._repeat("offsets", self._by_time(self._in_turn("offsets", self.expire_offsets)), lambda: IDLE_S)
+            ),
             loop.create_task(self._repeat("delayed", self._delayed.maintain, lambda: spread_s(DELAYS_S))),
             loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(SCAN_S))),
-            loop.create_task(self._repeat("hanging", self._end_hanging, lambda: HANGING_S)),
+            loop.create_task(self._repeat("hanging", self._by_time(self._end_hanging), lambda: HANGING_S)),
             loop.create_task(self._repeat("snapshots", self._buffer_snapshots.take_due, lambda: LOOK_S)),
             loop.create_task(self._repeat("aborted", self._aborted_payload.reclaim_due, lambda: TICK_S)),
             loop.create_task(
                 self._repeat("libraries", self._in_turn("libraries", self._libraries.remove), lambda: LIBRARIES_S)
             ),
-            loop.create_task(self._repeat("ids", self._in_turn("ids", self.expire_transactional_ids), lambda: IDLE_S)),
+            loop.create_task(
+                self._repeat("ids", self._by_time(self._in_turn("ids", self.expire_transactional_ids)), lambda: IDLE_S)
+            ),
         ]
 
     async def close(self) -> None:
@@ -173,12 +184,24 @@ class Maintenance:
     # -- brokers and catalog -----------------------------------------------------------------------------------------
 
     async def heartbeat(self) -> None:
-        k, now = self._keys, await self._live_brokers.send_heartbeat()
+        k, sent_s = self._keys, time.monotonic()
+        now = await self._live_brokers.send_heartbeat()
+        self._redis_clock.learn(now, sent_s)
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
         await self._delayed.heartbeat(self._live_brokers.live)
+        self._report_skew()
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
         for name in gone:
             await self._forget_broker(name)
+
+    def _report_skew(self) -> None:
+        skew_ms, is_doubted = self._redis_clock.skew_ms, self._redis_clock.is_doubted
+        metrics.clock_skew.set(skew_ms / 1000)
+        if is_doubted and not self._was_doubted:
+            log.warning("a clock is wrong; nothing is deleted or aborted by its age", reason=skew_detail(skew_ms))
+        elif self._was_doubted and not is_doubted:
+            log.info("the clocks agree again", skew_ms=skew_ms)
+        self._was_doubted = is_doubted
 
     async def _forget_broker(self, name: str | bytes) -> None:
         """Removes the broker's heartbeat last, so that another broker can finish this."""
@@ -188,6 +211,14 @@ class Maintenance:
         await command("ZREM", k.brokers, name, key=k.brokers)
 
     # -- retention and expiry ------------------------------------------------------------------------------------------
+
+    def _by_time(self, act: Callable[[], Awaitable[float | None]]) -> Callable[[], Awaitable[float | None]]:
+        """Skips a job that decides by the time while that is in doubt."""
+
+        async def one() -> float | None:
+            return DOUBTED_S if self._redis_clock.is_doubted else await act()
+
+        return one
 
     def _in_turn(self, job: str, act: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
         """Runs the job if it is assigned to this broker, else one time in RARELY."""
@@ -230,6 +261,14 @@ class Maintenance:
         for coordinator in self._coordinators:
             before = now - self._config.transactional_id_expiration_ms
             await self._transactions.together.forget_unused(coordinator, before)
+
+
+def skew_detail(skew_ms: int) -> str:
+    return (
+        f"The clock of this machine is {abs(skew_ms) / 1000:.1f} s {'ahead of' if skew_ms > 0 else 'behind'} that of "
+        "Redis, more than clock_skew_ms_max. Set both by NTP; until then this broker neither deletes nor aborts "
+        "anything because of its age."
+    )
 
 
 def spread_s(period_s: float) -> float:

@@ -40,6 +40,7 @@
         ├── StoreUnavailable
         │   └── RedisUnfit  TooFewReplicas
         ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ClientMemoryFull  DecodingBusy
+        ├── ClockSkewed
         ├── OffloadedUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
@@ -145,6 +146,7 @@ from redis_ledger.errors.security import (
 )
 from redis_ledger.errors.states import (
     ClientMemoryFull,
+    ClockSkewed,
     ConsumerBusy,
     DecodingBusy,
     Draining,
@@ -200,6 +202,7 @@ __all__ = [
     "BadRequest",
     "ClientClosed",
     "ClientMemoryFull",
+    "ClockSkewed",
     "ClusterForbidden",
     "Conflict",
     "ConsumerBusy",

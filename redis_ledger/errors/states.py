@@ -91,6 +91,12 @@ class TooFewReplicas(StoreUnavailable):
     code, kafka_code = "too_few_replicas", 19
 
 
+class ClockSkewed(Unavailable):
+    """The clocks of a broker and of Redis differ too much. Set both by NTP; the broker recovers by itself."""
+
+    code = "clock_skewed"
+
+
 class StoreTimeout(Unavailable):
     """Redis did not respond in time. Try again; repeating this request is safe."""
 

@@ -290,6 +290,11 @@ brokers_open = gauge(
     "redis_ledger_brokers_open", "Live brokers without authentication, as reported by brokers with `auth_required`.",
     unit="brokers",
 )  # fmt: skip
+clock_skew = gauge(
+    "redis_ledger_clock_skew_seconds",
+    "How far the clock of this machine is ahead of the clock of the Redis primary that differs most; negative: behind.",
+    unit="seconds",
+)  # fmt: skip
 redis_memory_used = family(
     "redis_ledger_redis_memory_used_bytes", "Memory used by a Redis primary.", labels=NODE, unit="bytes"
 )

@@ -178,6 +178,13 @@ CASES = (
     Case("RedisLedgerConnectionsRefused", "many by one door", refused("0+20x60", "0x60"), (A,)),
     Case("RedisLedgerConnectionsRefused", "some by both", refused("0+3x60", "0+3x60")),
     Case("RedisLedgerOpenBroker", "as two brokers tell", both("brokers_open", "0x20 1x40"), ("",)),
+    Case(
+        "RedisLedgerClockSkewed",
+        "one is behind",
+        both("clock_skew_seconds", "0x60") | one("clock_skew_seconds", "-11x60"),
+        (A,),
+    ),
+    Case("RedisLedgerClockSkewed", "both differ a little", both("clock_skew_seconds", "9x60")),
     Case("RedisLedgerOpenBroker", "none", both("brokers_open", "0x60")),
     Case("RedisLedgerSeriesLeftOut", "cursors", left_out("0x90", "5x90"), ("",), 80),
     Case("RedisLedgerSeriesLeftOut", "none", left_out("0x90", "0x90"), (), 80),

@@ -19,6 +19,7 @@ from tests.support.kafka_transactional import NEW, OLD, Transactional
 
 TIMEOUT_MS = 30_000
 OLD_MS = TIMEOUT_MS + SLACK_MS + 1_000  # numbers may be ahead of the clock by a little
+WEEK_MS = 604_800_000
 
 
 @pytest.fixture
@@ -161,3 +162,16 @@ async def test_round_checks_some_partitions_and_the_next_one_continues_after_the
         left.append(len(await broker.topics.open_transactions("wide")))
     assert 0 < left[0] < 3
     assert left[-1] == 0
+
+
+async def test_a_lost_transaction_with_an_id_of_the_future_is_aborted_and_one_that_is_open_stays(broker, clock):
+    """The clock was ahead by a week when they began, and their coordinator counts on from there."""
+    clock.advance(WEEK_MS)
+    txn = await begun(broker)
+    await broker.records.produce("t", records("lost"), transaction=txn)
+    clock.advance(-WEEK_MS)
+    later = await begun(broker)
+    await broker.records.produce("t", records("open"), transaction=later)
+    await lose(broker, txn)
+    await broker.hanging.look()
+    assert [each.transaction for each in await broker.topics.open_transactions("t")] == [later]

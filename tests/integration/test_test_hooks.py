@@ -17,7 +17,7 @@ from redis_ledger.app.process.broker_process import HOOKS_ARE_ON
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.clock import ShiftedClock
+from redis_ledger.clock import RedisClock, ShiftedClock
 from redis_ledger.config import Config
 from redis_ledger.errors import OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.faults import CRASHED, POINTS, Fault, Faults, FaultyStore
@@ -35,11 +35,12 @@ DELAYED = ("schedule", "delay_rotate", "delay_seal", "delay_load", "delay_merge"
 @contextlib.asynccontextmanager
 async def hooked(url: str, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Hooks]]:
     """A broker with hooks, as `serve` opens it."""
-    config, clock = Config(prefix=prefix, test_hooks=True, **{**SHORT, **settings}), ShiftedClock()
+    config, redis_clock = Config(prefix=prefix, test_hooks=True, **{**SHORT, **settings}), RedisClock()
+    clock = ShiftedClock(redis_clock)
     store = await FaultyStore.open(url, prefix=prefix)
     assert isinstance(store, FaultyStore)
     try:
-        broker = await Broker.open(store, config, clock=clock)
+        broker = await Broker.open(store, config, clock=clock, redis_clock=redis_clock)
         try:
             yield broker, Hooks(store.faults, clock)
         finally:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import Isolation, NewRecord
-from redis_ledger.clock import Clock
+from redis_ledger.clock import Clock, RedisClock
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.read import decode
@@ -34,7 +34,13 @@ T = TypeVar("T")
 
 @contextlib.asynccontextmanager
 async def one(
-    url: str, prefix: str, *, clock: Clock | None = None, name: str = "", **settings: Any
+    url: str,
+    prefix: str,
+    *,
+    clock: Clock | None = None,
+    redis_clock: RedisClock | None = None,
+    name: str = "",
+    **settings: Any,
 ) -> AsyncIterator[Broker]:
     """With min_insync_replicas above 1: at durability `replicas`."""
     config = Config(prefix=prefix, **{**SHORT, **settings})
@@ -44,7 +50,7 @@ async def one(
         copies=required if required.min_insync > 1 else None,
     )  # fmt: skip
     try:
-        broker = await Broker.open(store, config, clock=clock, name=name)
+        broker = await Broker.open(store, config, clock=clock, redis_clock=redis_clock, name=name)
         try:
             yield broker
         finally:

@@ -10,7 +10,7 @@ from redis_ledger.app.http.authorization import PUBLIC
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest, HttpResponse
 from redis_ledger.app.http.schemas import core, examples
-from redis_ledger.errors import Draining, RedisUnfit, StoreUnavailable, TooFewReplicas
+from redis_ledger.errors import ClockSkewed, Draining, RedisUnfit, StoreUnavailable, TooFewReplicas
 from redis_ledger.version import VERSION
 
 routes = Routes("health")
@@ -26,7 +26,7 @@ async def livez(request: HttpRequest) -> core.Live:
     "/readyz",
     requires=PUBLIC,
     answers={200: dict[str, Any]},
-    errors=(StoreUnavailable, RedisUnfit, TooFewReplicas, Draining),
+    errors=(StoreUnavailable, RedisUnfit, TooFewReplicas, ClockSkewed, Draining),
     examples=examples.READY,
 )
 async def readyz(request: HttpRequest) -> HttpResponse:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import time
 from collections.abc import Sequence
 
 from redis_ledger.broker.delayed.index_reader import DelayIndexReader, encode_position, parse_position, position_of
@@ -20,6 +21,7 @@ from redis_ledger.broker.delayed.metrics import DelayedMetrics
 from redis_ledger.broker.delayed.server_clock import ServerClock
 from redis_ledger.broker.delayed.trackers import Trackers
 from redis_ledger.broker.types import DelayStats, Scheduled, ScheduledRef
+from redis_ledger.clock import RedisClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Charge, Decoding
 from redis_ledger.delay.due import DUE_MAX, rule
@@ -37,10 +39,16 @@ JUMP_MS = 500  # Redis's clock has jumped if it differs by more than this from t
 
 class DelayedDelivery:
     def __init__(
-        self, store: Store, catalog: Catalog, trackers: Trackers, server_clock: ServerClock, decoding: Decoding
+        self,
+        store: Store,
+        catalog: Catalog,
+        trackers: Trackers,
+        server_clock: ServerClock,
+        redis_clock: RedisClock,
+        decoding: Decoding,
     ) -> None:
         self._store, self._catalog, self._decoding = store, catalog, decoding
-        self.trackers, self.server_clock = trackers, server_clock
+        self.trackers, self.server_clock, self._redis_clock = trackers, server_clock, redis_clock
         self._loop = asyncio.get_running_loop()
         self._last_time: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat: sent, received
         self._scanning: asyncio.Task[None] | None = None
@@ -66,9 +74,10 @@ class DelayedDelivery:
 
     async def learn_time(self) -> None:
         """Reads Redis's time, of the primary that is ahead.  If it has jumped, all timers are set again."""
-        sent = self._loop.time()
-        times = await self._store.everywhere("TIME")
-        server_ms, now = max(int(t[0]) * 1000 + int(t[1]) // 1000 for t in times), self._loop.time()
+        sent, sent_s = self._loop.time(), time.monotonic()
+        times = [int(t[0]) * 1000 + int(t[1]) // 1000 for t in await self._store.everywhere("TIME")]
+        self._redis_clock.compare(times, sent_s)
+        server_ms, now = max(times), self._loop.time()
         self.server_clock.learn(server_ms, sent)
         server_before, sent_before, now_before = self._last_time or (server_ms, sent, now)
         self._last_time = server_ms, sent, now
@@ -93,11 +102,12 @@ class DelayedDelivery:
             self.start_scan()
 
     async def maintain(self) -> None:
-        """Deletes unlisted snapshots, repairs and prunes buckets, updates the metrics."""
+        """Deletes unlisted snapshots, unless the time is in doubt; repairs and prunes buckets, updates the metrics."""
         for tracker in self.trackers.all():
             tracker.wake()
             try:
-                await tracker.index.sweep()
+                if not self._redis_clock.is_doubted:
+                    await tracker.index.sweep()
                 await tracker.index.repairs.prune()
                 await tracker.index.repairs.forget_parts()
             except UnknownTopic:

@@ -80,9 +80,10 @@ class TopicRetention:
         keeps: Callable[[str, int], bool],
         config: Config,
         clock: Clock,
+        is_time_doubted: Callable[[], bool],
     ) -> None:
         self._store, self._catalog, self._cursors, self._offload = store, catalog, cursors, offload
-        self._config, self._clock = config, clock
+        self._config, self._clock, self._is_time_doubted = config, clock, is_time_doubted
         self.expiry = StateExpiry(store, config, clock)
         self._turns = MaintenanceTurns(keeps, OWN_S, OTHERS_S)
         self._last_turns: dict[PartitionKey, _LastTurn] = {}
@@ -145,7 +146,8 @@ class TopicRetention:
                 return
             await partition.seal_what_is_due()
             await self.trim(entry, partition)
-            await self.expiry.look(partition)
+            if not self._is_time_doubted():
+                await self.expiry.look(partition)
             head = await partition.offsets.head()
             ends = _Ends(head.start_offset, head.offloaded_offset)
             if all(ends) and seen.ends != ends:
@@ -166,8 +168,9 @@ class TopicRetention:
         waits = bool(config.retention_acknowledged)
         leftovers = await self._leftovers(partition) if waits else {}
         while True:
+            retention_ms = -1 if self._is_time_doubted() else config.retention_ms
             trimmed = await partition.trim(
-                retention_ms=config.retention_ms, retention_bytes=config.retention_bytes, acknowledged=waits,
+                retention_ms=retention_ms, retention_bytes=config.retention_bytes, acknowledged=waits,
                 leftovers=leftovers, entries_max=ENTRIES_MAX,
             )  # fmt: skip
             if trimmed.entries < ENTRIES_MAX:

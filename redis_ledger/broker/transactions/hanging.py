@@ -6,7 +6,8 @@
                  unknown    the coordinator lost the transaction: abort it on the partition
 
 Such a row would hold back the stable offset and retention forever, since the sweep of a coordinator only reads the
-coordinator.  Only transactions above the maximum age are checked; a transaction's id contains its start time.
+coordinator.  Only transactions above the maximum age are checked; a transaction's id contains its start time.  If
+that lies in the future, the transaction is checked at any age.
 Source: docs/decisions/0003.
 """
 
@@ -112,7 +113,10 @@ class HangingTransactions:
 
     async def _held(self, partition: Partition, age_ms: int) -> list[HangingTransaction]:
         """Returns transactions of the partition above this age, at most HELD_MAX of each kind: the oldest open
-        ones, and random ones with acknowledgements or scheduled batches."""
+        ones, and random ones with acknowledgements or scheduled batches.
+
+        An id of the future has no age: a clock was ahead when its coordinator allocated it, or an earlier one.
+        """
         k = partition.keys
         rows: dict[TxnId, Producer | None] = {}
         limits = "LIMIT", 0, HELD_MAX
@@ -139,11 +143,12 @@ class HangingTransactions:
                 names_of = pending.setdefault(TxnId(int(found[1]), int(found[2])), [])
                 if name not in names_of:
                     names_of.append(name)
-        before = self._clock.now_ms() - age_ms
+        now_ms = self._clock.now_ms()
+        before = now_ms - age_ms
         return [
             HangingTransaction(txn, rows.get(txn), tuple(pending.get(txn, ())))
             for txn in sorted(rows.keys() | pending.keys())
-            if txn.begun_ms < before
+            if not before <= txn.begun_ms <= now_ms + SLACK_MS
         ]
 
     async def _restore_regions(self, partition: Partition, name: str, txn: TxnId) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from redis_ledger.broker.delayed.service import DelayedDelivery
+from redis_ledger.clock import RedisClock
 from tests.support.busy_machine import within
 
 
@@ -32,7 +33,7 @@ async def test_a_partition_announced_during_a_scan_is_found_by_the_next_one():
     store = SimpleNamespace(everywhere=_nothing, subscribe=_nothing)
     clock = SimpleNamespace(learn=lambda *_: None)
     made: Any = DelayedDelivery
-    delayed = made(store, listing, trackers, clock, None)
+    delayed = made(store, listing, trackers, clock, RedisClock(), None)
     listing.go_on.release()
     await delayed.open()
     # Given a scan that has read the catalog
