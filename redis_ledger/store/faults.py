@@ -1,6 +1,7 @@
 """Fault points: a store that ends the process, fails or waits at named writes.  For tests; the setting is test_hooks.
 
     call or multi ─▶ its points ─▶ before: crash, fail, delay ─▶ Redis ─▶ after: crash, fail, delay ─▶ reply
+                                                                         if the reply says that it was written
 
 With test_hooks the process opens a FaultyStore instead of a Store, so without it no call looks for faults.  The points
 of a transaction are the writes of PIP-31's steps; a call that carries several of them, as on one Redis, is all those
@@ -16,10 +17,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from redis_ledger.errors import OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
-from redis_ledger.store.store import ScriptCall, Store
+from redis_ledger.store.store import Packed, ScriptCall, Store
 
 CRASHED = 70  # exit status of a process that crashes at a fault point
 # The numbers are those of PIP-31.
@@ -52,6 +56,8 @@ _OF_OPERATION = {
 }  # fmt: skip
 _AT_ONCE = ("end_partition", "end_subscription", "complete")
 _END_KEYS = len(PartitionKeys("", "", 0).end_keys)
+NOTHING_DUE = "-"  # the reply to "expire"
+_FIRED_AT = 3  # in the reply of delay/fire: the number of records
 _OPERATIONS_AT, _NUMBER_AT, _OPERATIONS_BEHIND = 10, 12, 15  # in the arguments of txn/apply and txn/apply_and_end
 
 When = Literal["before", "after"]
@@ -60,7 +66,7 @@ Act = Literal["crash", "fail", "delay"]
 
 @dataclass(slots=True)
 class Fault:
-    """when   before the write leaves, or when Redis has answered
+    """when   before the write leaves, or when Redis has answered that it was made
     act    crash: the process ends; fail: the caller gets an error, after: the write has been made; delay: by delay_ms
     skip   how many times the point is passed first
     times  how many times the fault happens
@@ -115,6 +121,27 @@ def points_of(script: str, keys: Sequence[bytes], args: Sequence[Any]) -> set[st
     return {_OF_SCRIPT[script]} if script in _OF_SCRIPT else set()
 
 
+def written_points(script: str, keys: Sequence[bytes], args: Sequence[Any], reply: Any) -> set[str]:
+    """Those of the points that a call has passed at which something was written, by its reply.  A script that refuses a
+    call, or each batch or operation of it, has written nothing: the sender sends it in another form, or fails."""
+    if isinstance(reply, Exception) or reply[0] < Status.OK:
+        return set()
+    if script in ("txn/apply", "txn/apply_and_end"):
+        at = _OPERATIONS_AT if script == "txn/apply" else _OPERATIONS_BEHIND
+        done = [(state >= Status.OK and rest != [NOTHING_DUE]) for state, *rest in msgspec.msgpack.decode(reply[3])]
+        words = [args[at + 3 * place + word] for place, is_done in enumerate(done) if is_done for word in range(3)]
+        has_ended = script == "txn/apply_and_end" and any(msgspec.msgpack.decode(reply[5]))
+        return _of_operations(words).union(_AT_ONCE if has_ended else ())
+    answers = [each for each in reply if isinstance(each, list)]
+    if answers and all(answer[0] < Status.OK for answer in answers):
+        return set()
+    if script == "delay/fire" and not any(map(int, reply[_FIRED_AT : _FIRED_AT + 1])):
+        return set()
+    if script == "delay/rotate" and int(reply[1]) == int(args[1]):  # the open bucket is empty
+        return set()
+    return points_of(script, keys, args)
+
+
 def _of_operations(words: Sequence[Any]) -> set[str]:
     found = {_OF_OPERATION[name] for name in words[::3] if name in _OF_OPERATION}
     for name, rest in zip(words[::3], words[2::3], strict=True):
@@ -135,45 +162,63 @@ class FaultyStore(Store):
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Any], *, retry: bool = True
     ) -> asyncio.Future[Any]:
-        points = points_of(script.name, keys, args) if self.faults.armed else ()
-        return self._pass(points, retry, lambda: Store.call(self, script, keys, args, retry=retry))
+        call = [(0, ScriptCall(script, keys, args))] if self.faults.armed else []
+        return self._pass(call, retry, lambda: Store.call(self, script, keys, args, retry=retry), lambda reply: [reply])
 
     def multi(
         self, key: bytes, commands: Sequence[Any], *, retry: bool = False, awaits_replicas: bool = True
     ) -> asyncio.Future[list[Any]]:
-        scripts = [each for each in commands if isinstance(each, ScriptCall)] if self.faults.armed else ()
-        points = set[str]().union(*(points_of(each.script.name, each.keys, each.args) for each in scripts))
+        calls, at = list[tuple[int, ScriptCall]](), 0
+        for each in commands if self.faults.armed else ():
+            if isinstance(each, ScriptCall):
+                calls.append((at, each))
+            at += each.commands if isinstance(each, Packed) else 1
         return self._pass(
-            points, retry,
-            lambda: Store.multi(self, key, commands, retry=retry, awaits_replicas=awaits_replicas),
-        )  # fmt: skip
+            calls, retry, lambda: Store.multi(self, key, commands, retry=retry, awaits_replicas=awaits_replicas), list
+        )
 
     def _pass(
-        self, points: Collection[str], retry: bool, send: Callable[[], asyncio.Future[Any]]
+        self,
+        calls: Sequence[tuple[int, ScriptCall]],
+        retry: bool,
+        send: Callable[[], asyncio.Future[Any]],
+        replies: Callable[[Any], list[Any]],
     ) -> asyncio.Future[Any]:
-        fault = self.faults.take(points, "before") if points else None
+        """calls: the scripts, each with the index of its reply in what `replies` returns."""
+        points = set[str]().union(*(points_of(each.script.name, each.keys, each.args) for _, each in calls))
+        if not points:
+            return send()
+
+        def written(reply: Any) -> set[str]:
+            all_, found = replies(reply), set[str]()
+            return found.union(*(written_points(c.script.name, c.keys, c.args, all_[at]) for at, c in calls))
+
+        fault = self.faults.take(points, "before")
         if fault is None:
-            return self._answered(points, retry, send()) if points else send()
+            return self._answered(written, retry, send())
         if fault.act == "crash":
             self.faults.end_process(CRASHED)
         reply = self._loop.create_future()
         if fault.act == "delay":
             self._loop.call_later(
                 fault.delay_ms / 1000,
-                lambda: self._answered(points, retry, send()).add_done_callback(lambda done: _copy(done, reply)),
+                lambda: self._answered(written, retry, send()).add_done_callback(lambda done: _copy(done, reply)),
             )
         else:
             reply.set_exception(StoreUnavailable(f"Test hook: the write at {fault.point} was not sent."))
         return reply
 
-    def _answered(self, points: Collection[str], retry: bool, sent: asyncio.Future[Any]) -> asyncio.Future[Any]:
-        fault = self.faults.take(points, "after")
-        if fault is None:
-            return sent
+    def _answered(
+        self, written: Callable[[Any], set[str]], retry: bool, sent: asyncio.Future[Any]
+    ) -> asyncio.Future[Any]:
         reply = self._loop.create_future()
 
         def arrived(done: asyncio.Future[Any]) -> None:
-            if fault.act == "crash":
+            has_failed = done.cancelled() or done.exception() is not None
+            fault = None if has_failed else self.faults.take(written(done.result()), "after")
+            if fault is None:
+                _copy(done, reply)
+            elif fault.act == "crash":
                 self.faults.end_process(CRASHED)
             elif fault.act == "delay":
                 self._loop.call_later(fault.delay_ms / 1000, _copy, done, reply)

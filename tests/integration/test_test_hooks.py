@@ -122,6 +122,24 @@ async def test_a_fault_after_the_write_leaves_what_was_written(redis_url, prefix
         assert len(await broker.transactions.list()) == 1
 
 
+async def test_a_fault_after_a_write_waits_for_one_that_redis_has_made(redis_url, prefix):
+    """OB-30: the ledger was sealed since, so the first call is refused, and only the second one stores the records."""
+    async with hooked(redis_url, prefix) as (broker, hooks):
+        topic = ScheduledTopic(broker, "t")
+        await broker.topics.create("t")
+        await topic.fill(1, topic.in_ms(HOUR_MS))
+        partition = await broker.catalog.partition("t", 0)
+        later = [NewRecord(None, b"later", deliver_after_ms=HOUR_MS)]
+        for point, new in (("append", records("now")), ("schedule", later)):
+            partition._calls.use_ledger(99)
+            partition._calls.delay_ledger = -99
+            hooks.faults.arm(Fault(point, "after", "fail"))
+            with pytest.raises(OutcomeUnknown, match=f"{point} was dropped"):
+                await broker.records.produce("t", new)
+        assert await visible(broker, "t") == {0: ["now"]}
+        assert await broker.delayed.pending("t") == 2
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_delayed_write_is_answered_later(redis_url, prefix, when):
     """OB-30"""

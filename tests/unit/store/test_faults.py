@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from hiredis import ReplyError
 
-from redis_ledger.store.faults import _END_KEYS, POINTS, Fault, Faults, points_of
+from redis_ledger.store.faults import _END_KEYS, POINTS, Fault, Faults, points_of, written_points
+from redis_ledger.store.script_status import Status
 
 HEAD = [0] * 10  # the arguments of txn/apply before its operations
 P, S = "t/id/0", "t/id/0/s"
@@ -39,6 +42,46 @@ def at_once(*operations: Any) -> list[Any]:
 def test_a_call_passes_the_points_of_what_it_writes(script, keys, args, points):
     assert points_of(script, [b"k"] * keys, args) == points
     assert points <= POINTS.keys()
+
+
+def packed(*replies: Any) -> bytes:
+    return msgspec.msgpack.encode(replies)
+
+
+OK, MOVED, ENDED = int(Status.OK), int(Status.LEDGER_MOVED), int(Status.TXN_STATUS)
+BEGIN_AND_END = ["begin", 1, "- -", "end", 1, "C"]
+
+
+@pytest.mark.parametrize(
+    ("script", "args", "reply", "points"),
+    [
+        ("ledger/append", [], [OK, 1, 2, 3, [OK, 7]], {"append"}),
+        ("ledger/append", [], [OK, 1, 2, 3, [int(Status.SEQUENCE_GAP), 7], [OK, 7]], {"append"}),
+        ("ledger/append", [], [OK, 1, 2, 3, [int(Status.SEQUENCE_GAP), 7]], set()),
+        ("ledger/append", [], [int(Status.HEALED)], set()),
+        ("ledger/append", [], ReplyError("OOM"), set()),
+        ("ledger/schedule", [], [MOVED, 4, -2], set()),
+        ("ledger/schedule", [], [OK, 1, 2, 3, 4, 5, 6, [OK, -1, 0]], {"schedule"}),
+        ("cursor/pending_ack", [], [int(Status.TXN_CONFLICT), 1, ""], set()),
+        ("cursor/pending_ack", [], [OK, 1, 0], {"pending_ack"}),
+        ("txn/apply", [*HEAD, *BEGIN_AND_END], [OK, "", 1, packed([OK, 1], [ENDED, "A"])], {"begin"}),
+        ("txn/apply", [*HEAD, *BEGIN_AND_END], [OK, "", 1, packed([OK, 1], [OK, "C"])], {"begin", "decide"}),
+        ("txn/apply", [*HEAD, "expire", 1, ""], [OK, "", 1, packed([OK, "-"])], set()),
+        ("txn/apply_and_end", at_once("end", 1, "C"), [OK, "", 1, packed([OK, "C"]), 1, packed("")], {"decide"}),
+        (
+            "txn/apply_and_end", at_once("end", 1, "C"), [OK, "", 1, packed([OK, "C"]), 1, packed("C")],
+            {"decide", *AT_ONCE},
+        ),
+        ("delay/fire", [], [OK, 1_000], set()),
+        ("delay/fire", [], [OK, 1_000, 0, 0, -1], set()),
+        ("delay/fire", [], [OK, 1_000, 1, 1, -1], {"delay_fire"}),
+        ("delay/rotate", ["id", b"-2"], [OK, b"-2", b""], set()),
+        ("delay/rotate", ["id", b"-2"], [OK, b"-3", b""], {"delay_rotate"}),
+        ("delay/seal", [], [int(Status.STALE)], set()),
+    ],
+)  # fmt: skip
+def test_a_point_counts_as_written_if_the_reply_says_so(script, args, reply, points):
+    assert written_points(script, [b"k"] * 5, args, reply) == points
 
 
 def test_the_first_armed_fault_of_a_point_is_due_after_its_passes_and_as_often_as_it_says():
