@@ -142,9 +142,11 @@ function identity_operations.verify_by_id(name, rest)
   return { OK, id.serial }
 end
 
--- end_by_id: "number epoch C|A bump(1|0)": ends the producer's transaction; with bump the producer gets the next epoch.
+-- end_by_id: "number epoch C|A bump(1|0) serial": ends the producer's transaction; with bump the producer gets the next epoch.
+-- serial: the open transaction as the caller knows it, or "-".  Without bump the epoch is that of later transactions too, so
+-- another open transaction is not ended: the reply has its serial.
 function identity_operations.end_by_id(name, rest)
-  local number, epoch, wanted, bumps = match(rest, "^(%d+) (%d+) (%u) (%d)$")
+  local number, epoch, wanted, bumps, named = match(rest, "^(%d+) (%d+) (%u) (%d) (%S+)$")
   local id, refusal = identified(name, number, epoch)
   if not id then
     id = identities[name]
@@ -154,6 +156,7 @@ function identity_operations.end_by_id(name, rest)
     return open_transaction(id) and refusal or { TXN_STATUS, id.before_decided }
   end
   local txn = open_transaction(id)
+  if txn and bumps == "0" and named ~= id.serial then return { TXN_STATUS, "other", id.serial } end
   if txn then
     decide(id.serial, txn, wanted)
   elseif bumps == "1" and (id.serial == "-" or id.decided ~= "-") then

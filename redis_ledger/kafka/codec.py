@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from redis_ledger.kafka.error_metrics import lists_of
 from redis_ledger.kafka.protocol.frame import RequestHeader, read_request, response
-from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, Buffer
+from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, Buffer, TooManyElements
 from redis_ledger.kafka.protocol.registry import API_VERSIONS, message_module
 from redis_ledger.kafka.request_context import INVALID_REQUEST
 
@@ -27,6 +27,14 @@ _LISTS: dict[type, _Lists] = {}  # by response type: getters of its lists, and o
 _thread = ThreadPoolExecutor(
     1, thread_name_prefix="redis-ledger-kafka-codec"
 )  # the interpreter runs one thread at a time
+
+
+def decoded_at_once(frame: memoryview, header: RequestHeader) -> tuple[Any, bool]:
+    """Decodes a request; None and True if it has more than QUICK_ELEMENTS."""
+    try:
+        return read_request(frame, header, QUICK_ELEMENTS), False
+    except TooManyElements:
+        return None, True
 
 
 async def decoded(frame: memoryview, header: RequestHeader) -> Any:

@@ -16,7 +16,6 @@ from collections import deque
 from functools import partial
 from typing import Any, cast
 
-from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import codec
 from redis_ledger.kafka.frames import Frames
@@ -27,12 +26,10 @@ from redis_ledger.kafka.open_connections import OpenConnections
 from redis_ledger.kafka.protocol.api import UnknownRequest, UnknownVersion
 from redis_ledger.kafka.protocol.frame import (
     API_VERSIONS_KEY,
-    HEADER_BYTES_MIN,
     LENGTH_BYTES,
     RequestHeader,
     joined,
     read_header,
-    read_request,
     response,
 )
 from redis_ledger.kafka.protocol.primitives import BadFrame, Buffer, TooManyElements
@@ -45,7 +42,6 @@ from redis_ledger.telemetry import logs, metrics
 QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
-LOGIN_BYTES_MAX = 512 * 1024  # largest frame before authentication (Kafka: sasl.server.max.receive.size)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -53,8 +49,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, open_connections: OpenConnections, listener: Listener) -> None:
         self._shared, self._listener, broker = open_connections, listener, open_connections.broker
+        self.unread = broker.client_memory.lease()
+        self.peer = Peer("", listener.name, unread=self.unread)
         self._cutter = Frames(
-            self._push, partial(open_connections.take_incomplete, self), broker.client_memory.give_request, self._sizes
+            self._push,
+            partial(open_connections.take_incomplete, self),
+            broker.client_memory.give_request,
+            lambda: open_connections.frame_sizes(self.peer),
         )
         self._deaf_since, self._quotas = 0.0, broker.quotas
         self._frames: deque[memoryview] = deque()
@@ -66,19 +67,15 @@ class Connection(asyncio.BufferedProtocol):
         self._answered = asyncio.Event()
         self._answered.set()
         self._paused = False
-        self._paused_at = self._closing_at = 0.0
+        self._paused_at = self._closing_at = self._read_s = 0.0
         self._muted_until = 0.0  # over its quota: not read before this time
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
-        self.unread = broker.client_memory.lease()
-        self.peer = Peer("", listener.name, unread=self.unread)
         self.opened = self.last_used = time.monotonic()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        name = transport.get_extra_info("peername")
-        self.peer.host = host_of(str(name[0])) if name else "unix"
         if not self._shared.admit(self):
             self._transport.close()
             return
@@ -105,6 +102,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._cutter.buffer()
 
     def buffer_updated(self, count: int) -> None:
+        self._read_s = time.monotonic()
         try:
             self._cutter.received(count)
         except BadFrame as error:
@@ -112,12 +110,6 @@ class Connection(asyncio.BufferedProtocol):
                 self.abort()
             else:
                 self._refuse(str(error))
-
-    def _sizes(self) -> tuple[int, int]:
-        """Returns the minimum and maximum size of a frame in bytes."""
-        if self._shared.requires_sasl and not self.peer.is_authenticated:
-            return 0, LOGIN_BYTES_MAX
-        return HEADER_BYTES_MIN, self._shared.frame_bytes_max
 
     def _push(self, frame: memoryview) -> None:
         self._frames.append(frame)
@@ -168,6 +160,11 @@ class Connection(asyncio.BufferedProtocol):
         """True if the connection is idle, or only waits for records."""
         return (self._running is None or self._running.is_read) and not self._frames and not self._answers
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether a request has not begun."""
+        return bool(self._frames)
+
     def stalled_s(self, now: float) -> float:
         """Seconds since an incomplete frame began; 0 if there is none or reading is paused."""
         return 0.0 if self._paused or not self._cutter.since else now - self._cutter.since
@@ -195,6 +192,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def drop(self, *, ends_begun: bool = False) -> None:
+        """Aborts the connection and drops its requests; ends_begun: also the one that has begun, as a crash would."""
+        if ends_begun and self._task is not None and self._running is not None:
+            self._task.cancel()
+        self._frames.clear()
+        self.abort()
+
     def _refuse(self, reason: str) -> None:
         self._shared.seldom.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
         metrics.kafka_refused.inc()
@@ -219,8 +223,10 @@ class Connection(asyncio.BufferedProtocol):
                     continue
                 if not self._writable.is_set():
                     await self._writable.wait()
+                if self._shared.has_given_up(self.peer, self._read_s):
+                    self.drop()
                 if not self._frames:
-                    continue  # `_refuse` cleared the queue while this task waited
+                    continue  # `_refuse` may have cleared the queue while this task waited
                 frame = self._frames.popleft()
                 size, is_pending = len(frame), False
                 try:
@@ -263,11 +269,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._shared.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
         self._running = route
-        is_long = False
-        try:
-            request = read_request(frame, header, codec.QUICK_ELEMENTS)
-        except TooManyElements:
-            is_long = True
+        request, is_long = codec.decoded_at_once(frame, header)
+        if is_long:
             try:
                 request = await codec.decoded(frame, header)
             except TooManyElements as error:

@@ -13,15 +13,21 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.client_memory import Lease
 from redis_ledger.kafka.listener import Listener
+from redis_ledger.kafka.protocol.frame import HEADER_BYTES_MIN
 from redis_ledger.kafka.request_context import Peer
+from redis_ledger.kafka.socket_state import closed_and_unread
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 
 INCOMPLETE_S = 1.0  # an incomplete request of this age may be dropped when another client needs its memory
+ACCEPTED_S = 0.25  # after a stall, until all connections that were made during it have been accepted
+WAITED_S = 0.5  # since a connection was read: its client may have left without notice
+LOGIN_BYTES_MAX = 512 * 1024  # largest frame before authentication (Kafka: sasl.server.max.receive.size)
 TLS_RECORD = b"\x16\x03"  # the first bytes of a TLS handshake; no frame has the length that they encode
 
 
@@ -35,6 +41,9 @@ class OpenConnection(Protocol):
 
     @property
     def is_waiting(self) -> bool: ...
+
+    @property
+    def has_waiting(self) -> bool: ...
 
     def stalled_s(self, now: float) -> float: ...
 
@@ -51,6 +60,8 @@ class OpenConnection(Protocol):
     def close(self) -> None: ...
 
     def abort(self) -> None: ...
+
+    def drop(self, *, ends_begun: bool = False) -> None: ...
 
 
 class OpenConnections:
@@ -84,6 +95,9 @@ class OpenConnections:
                 await self._none_open.wait()
 
     def admit(self, connection: OpenConnection) -> bool:
+        """Returns False if the connection must be closed."""
+        if connection.opened - self.broker.event_loop_lag.stalled_s < ACCEPTED_S:
+            return False  # it may have been made during the stall, with requests, as those of `drop_waiting`
         if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
             self.seldom.warning("no more Kafka connections are accepted", open=len(self._open))
             metrics.kafka_refused.inc()
@@ -102,11 +116,21 @@ class OpenConnections:
                 self._none_open.set()
 
     def identify(self, peer: Peer, transport: asyncio.BaseTransport) -> None:
-        """Sets the peer's principal from its verified client certificate, if it has one."""
+        """Sets the peer's host and socket, and its principal from its verified client certificate, if it has one."""
+        name = transport.get_extra_info("peername")
+        peer.host = host_of(str(name[0])) if name else "unix"
+        if (socket := transport.get_extra_info("socket")) is not None:
+            peer.socket = socket.fileno()
         named = None if self._named_by is None else self._named_by(transport.get_extra_info("peercert"))
         if named is not None:
             peer.principal, peer.until_s = named
             peer.is_authenticated = True
+
+    def frame_sizes(self, peer: Peer) -> tuple[int, int]:
+        """Returns the minimum and maximum size of a frame in bytes."""
+        if self.requires_sasl and not peer.is_authenticated:
+            return 0, LOGIN_BYTES_MAX
+        return HEADER_BYTES_MIN, self.frame_bytes_max
 
     def is_unexpected_tls(self, begin: bytes, listener: Listener, peer: Peer) -> bool:
         """Returns whether the first bytes are a TLS handshake on a listener without TLS, and logs it."""
@@ -153,6 +177,26 @@ class OpenConnections:
         """If responses wait for memory, closes the slowest clients until an eighth of it will be free."""
         for connection in self.broker.client_memory.too_slow(self._open, now):
             self.give_up(connection, "a Kafka client does not read its responses while others wait for the memory")
+
+    def has_given_up(self, peer: Peer, read_s: float) -> bool:
+        """Whether the client has closed the connection while its request waited here: it may have sent the request to
+        another broker and gone on.  The requests of a client that sends them and leaves at once are carried out.
+
+        read_s: when the connection was read (monotonic).  Cost: a system call for requests that have waited.
+        """
+        now = time.monotonic()
+        has_waited = self.broker.event_loop_lag.is_doubtful(now) or now - read_s > WAITED_S
+        return has_waited and not peer.waits()
+
+    def drop_waiting(self) -> None:
+        """After a stall of the event loop, closes connections with requests that have not begun: an old request must
+        not take effect after what its client has done meanwhile.  A client that still waits sends it again."""
+        closed, unread = closed_and_unread(each.peer.socket for each in self._open)
+        dropped = [each for each in self._open if each.has_waiting or each.peer.socket in closed | unread]
+        for each in dropped:
+            each.drop(ends_begun=each.peer.socket in closed)
+        if dropped:
+            self.seldom.warning("Kafka connections with old requests were closed after a pause", count=len(dropped))
 
     def give_up(self, connection: OpenConnection, reason: str) -> None:
         self.seldom.warning(reason, peer=connection.peer.host)

@@ -22,6 +22,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security.service import refusal
 from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
 from redis_ledger.kafka.fetch_session import FetchSession
+from redis_ledger.kafka.socket_state import NO_SOCKET, closed_and_unread
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.telemetry.logs import get
 
@@ -67,6 +68,7 @@ class Peer:
     proof     the credential of the login; None without a login or with a certificate
     until_s   when the certificate expires, Unix time
     unread    memory for its responses
+    socket    its file descriptor
     """
 
     host: str
@@ -80,6 +82,11 @@ class Peer:
     fetch_session: FetchSession | None = None
     unread: ReadMemory | None = None
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client has disconnected: stop waiting
+    socket: int = NO_SOCKET
+
+    def waits(self) -> bool:
+        """Whether the client is still connected, also if the event loop has not noticed yet.  Cost: a system call."""
+        return not self.closing.is_set() and self.socket not in closed_and_unread((self.socket,))[0]
 
     @property
     def caller(self) -> Caller:

@@ -80,6 +80,7 @@ class KafkaServer:
                 ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
             )  # fmt: skip
             self._servers.append(server)
+        self.broker.event_loop_lag.on_stall.append(self.connections.drop_waiting)
         self._checks = [loop.create_task(self._close_overdue()), loop.create_task(self._end_logins())]
 
     async def stop(self, drain_s: float) -> None:
@@ -107,6 +108,7 @@ class KafkaServer:
             await asyncio.sleep(0.02)
         for connection in self.connections.all():
             connection.abort()
+        self.broker.event_loop_lag.on_stall.clear()
         for check in self._checks:
             check.cancel()
         await asyncio.gather(*self._checks, return_exceptions=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -24,6 +24,7 @@ from redis_ledger.errors import (
     StaleEpoch,
     StoreUnavailable,
     TooManyTransactions,
+    Unavailable,
     UnknownTransactionalId,
 )
 from redis_ledger.ids import NO_PRODUCER, TxnId
@@ -45,6 +46,7 @@ from redis_ledger.txn.operations import Coordinator, OperationName, Reply
 
 COORDINATORS_PER_PRIMARY = 4
 NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
+NO_SERIAL = "-"  # stands for a transaction that is not known
 FOREIGN = "?"  # stands for a producer id of another coordinator: no identity has it
 
 
@@ -97,7 +99,8 @@ class TransactionalIds:
         if producer_id != NO_PRODUCER:
             txn = TxnId.of_producer(producer_id)
             held = f"{txn.serial if txn.coordinator == coordinator.number else FOREIGN} {epoch}"
-        return await self._identified(coordinator, transactional_id, "init_id", f"{timeout_ms} {held}")
+        reply = await coordinator.submit("init_id", encode_name(transactional_id), f"{timeout_ms} {held}")
+        return _identified(coordinator, transactional_id, reply)
 
     async def add(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
@@ -162,21 +165,30 @@ class TransactionalIds:
         commit: bool,
         bump: bool,
         known: tuple[TxnId, Iterable[Participant]] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> ProducerIdentity:
         """Decides the transaction; the caller applies the decision.  bump: return the next epoch.  Raises
-        InvalidTxnStatus if it contradicts an earlier decision, ProducerFenced, UnknownTransactionalId.
+        InvalidTxnStatus if it contradicts an earlier decision, ProducerFenced, UnknownTransactionalId, Unavailable.
 
         known: the open transaction and its participants, as far as they are known; it may have ended then, without a
         decision that is still to be applied (txn/end_at_once.py).
+        is_wanted: whether the producer still waits for the end.  Without bump, the request to the coordinator names the
+        transaction, so that it never ends the next one, however late it is carried out.  If another one is open than
+        the known one, that one is ended only if the producer still waits after it was looked up.
         """
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
-        rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
-        if known is None:
-            return await self._identified(coordinator, transactional_id, "end_by_id", rest)
-        end = EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
-        identity = await self._identified(coordinator, transactional_id, "end_by_id", rest, end)
-        if tracing.tracer is not None:
+        name, asked = encode_name(transactional_id), f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
+        end = None if known is None else EndAtOnce(known[0].serial, producer_id, places_of(known[1]))
+        serial = NO_SERIAL if known is None else known[0].serial
+        reply = await coordinator.submit_end("end_by_id", name, f"{asked} {serial}", end)
+        if reply.status == Status.TXN_STATUS and reply.fields[0] == "other":
+            if not is_wanted():
+                raise Unavailable(f"{transactional_id!r}: the producer no longer waits for the end of its transaction.")
+            end = None
+            reply = await coordinator.submit("end_by_id", name, f"{asked} {reply.fields[1]}")
+        identity = _identified(coordinator, transactional_id, reply)
+        if end is not None and known is not None and tracing.tracer is not None:
             end.trace(known[0], transactional_id)
         return identity
 
@@ -241,24 +253,17 @@ class TransactionalIds:
             raise InvalidTxnStatus(f"{transactional_id!r} has ended its transaction while partitions were added to it.")
         return found.pop()
 
-    async def _identified(
-        self,
-        coordinator: Coordinator,
-        transactional_id: str,
-        name: OperationName,
-        rest: str,
-        end: EndAtOnce | None = None,
-    ) -> ProducerIdentity:
-        status, fields, watermark = await coordinator.submit_end(name, encode_name(transactional_id), rest, end)
-        if status != Status.OK:
-            raise _refusal(transactional_id, status, fields)
-        number, epoch, *open_end = fields
-        producer_id = TxnId(coordinator.number, int(number)).producer_id
-        decision = None
-        if open_end:
-            serial, *decided = open_end
-            decision = Decision.decode(TxnId(coordinator.number, int(serial)), decided, watermark)
-        return ProducerIdentity(producer_id, int(epoch), decision)
+
+def _identified(coordinator: Coordinator, transactional_id: str, reply: Reply) -> ProducerIdentity:
+    if reply.status != Status.OK:
+        raise _refusal(transactional_id, reply.status, reply.fields)
+    number, epoch, *open_end = reply.fields
+    producer_id = TxnId(coordinator.number, int(number)).producer_id
+    decision = None
+    if open_end:
+        serial, *decided = open_end
+        decision = Decision.decode(TxnId(coordinator.number, int(serial)), decided, reply.watermark)
+    return ProducerIdentity(producer_id, int(epoch), decision)
 
 
 def _added(coordinator: Coordinator, transactional_id: str, reply: Reply) -> TxnId:
@@ -277,6 +282,7 @@ def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> Ledge
     assert status == Status.TXN_STATUS, (status, fields)
     said = {
         "none": "has no open transaction",
+        "other": "has begun another transaction",
         "unregistered": "has not added this partition to its transaction",
         "C": "has committed its transaction",
         "A": "has aborted its transaction, or it timed out",

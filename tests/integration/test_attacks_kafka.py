@@ -23,9 +23,9 @@ from redis_ledger.broker.security import scram_credentials
 from redis_ledger.config import Config
 from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
-from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
 from redis_ledger.kafka.handlers.sasl_handshake import ILLEGAL_SASL_STATE
 from redis_ledger.kafka.listener import Listener
+from redis_ledger.kafka.open_connections import LOGIN_BYTES_MAX
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest

@@ -20,7 +20,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security import scram_credentials
 from redis_ledger.errors import AuthenticationFailed, UnacceptableCredential, UnknownUser
 from redis_ledger.kafka import server
-from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
+from redis_ledger.kafka.open_connections import LOGIN_BYTES_MAX
 from redis_ledger.kafka.protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

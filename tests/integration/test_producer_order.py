@@ -55,8 +55,8 @@ class Producing:
         where = await broker.catalog.partition(self.topic, 0)
         return await broker.appends.append_batch(where, data, BatchSource(name or self.name, False), 1 << 20)
 
-    async def end(self, broker: Broker, *, commit: bool = True) -> None:
-        await broker.producers.end(self.name, self.pid, self.epoch, commit, False)
+    async def end(self, broker: Broker, *, commit: bool = True, waits: bool = True) -> None:
+        await broker.producers.end(self.name, self.pid, self.epoch, commit, False, lambda: waits)
 
 
 async def kinds(futures: list[asyncio.Future[Accepted]]) -> list[str]:
@@ -103,6 +103,29 @@ async def test_a_hundred_transactions_through_two_brokers_have_no_gap(brokers):
         assert await kinds(await producer.send(leader, *[f"{number}-{n}" for n in range(4)])) == ["taken"] * 4
         await producer.end(coordinator)
     assert await values_of(a, "t") == [f"{number}-{n}" for number in range(100) for n in range(4)]
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("remembers", [True, False])
+async def test_end_that_is_carried_out_late_does_not_end_the_next_transaction(brokers, commit, remembers):
+    a, b = brokers
+    producer = await stale(a, b)
+    if not remembers:
+        a.producers.forget_all()
+    assert await kinds(await producer.send(b, "next")) == ["taken"]
+    with pytest.raises(Unavailable):
+        await producer.end(a, commit=commit, waits=False)
+    assert await values_of(b, "t") == ["first"]
+    await producer.end(b)
+    assert await values_of(b, "t") == ["first", "next"]
+
+
+async def test_end_at_a_broker_that_remembers_an_earlier_transaction_ends_the_open_one(brokers):
+    a, b = brokers
+    producer = await stale(a, b)
+    assert await kinds(await producer.send(b, "next")) == ["taken"]
+    await producer.end(a)
+    assert await values_of(b, "t") == ["first", "next"]
 
 
 async def test_batches_that_arrive_while_one_is_repeated_wait_for_it(brokers, monkeypatch):

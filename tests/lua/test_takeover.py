@@ -151,7 +151,7 @@ def test_a_transactional_id_from_before_is_fenced_until_it_is_initialized(coordi
     take_over_coordinator(coordinator, 0, 10_000)
     for line in (
         f"add_by_id pay {number} 0 a/b/0",
-        f"end_by_id pay {number} 0 C 1",
+        f"end_by_id pay {number} 0 C 1 -",
         f"verify_by_id pay {number} 0 a/b/0",
     ):
         assert coordinator.one(line).split(" ")[0] == str(Status.STALE_EPOCH)

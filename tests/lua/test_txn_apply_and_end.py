@@ -122,7 +122,7 @@ def test_a_repeated_call_with_an_id_gets_the_stored_answer(world):
     number, epoch = world.coordinator.one("init_id me 60000 - -").split(" ")[1:]
     serial = world.coordinator.one(f"add_by_id me {number} {epoch} {PLACE}").split(" ")[1]
     lines, ended, _ = world.end(
-        f"end_by_id me {number} {epoch} C 1", serials=[serial], places=[0], call=9, number=number
+        f"end_by_id me {number} {epoch} C 1 -", serials=[serial], places=[0], call=9, number=number
     )
     assert (lines, ended) == ([f"0 {number} {int(epoch) + 1}"], ["C"])
     before = world.dump()
@@ -130,7 +130,7 @@ def test_a_repeated_call_with_an_id_gets_the_stored_answer(world):
     stored = world.client.hget(keys.calls, "b2")
     assert stored.startswith(b"9 ")
     # A repeated call ends before it looks at what is to be ended, so its reply has no outcomes
-    words = ("end_by_id", "me", f"{number} {epoch} C 1")
+    words = ("end_by_id", "me", f"{number} {epoch} C 1 -")
     args = (world.coordinator.now, "b2", 9, *LIMITS, 0, TOMBSTONE_MS, 1, 0, 0, *words)
     reply = world.coordinator.run("txn/apply_and_end", keys.all(), *args)
     assert len(reply) == 5

@@ -123,7 +123,7 @@ def test_a_transactional_id_of_any_name_is_not_taken_for_a_number(coordinator):
     serial = coordinator.one(f"add_by_id %3Djob {number} {epoch} {P}").split(" ")[1]
     assert coordinator.one(together("job", 1, serial)) == f"0 committed|C @{number}:{epoch}:%3Djob {P}"
     # And the producer is fenced, as after any transaction end by another
-    assert coordinator.one(f"end_by_id %3Djob {number} {epoch} C 0") == f"{int(Status.STALE_EPOCH)} 1"
+    assert coordinator.one(f"end_by_id %3Djob {number} {epoch} C 0 -") == f"{int(Status.STALE_EPOCH)} 1"
 
 
 def test_a_name_is_forgotten_only_if_nothing_was_committed_since_it_was_looked_at(coordinator):

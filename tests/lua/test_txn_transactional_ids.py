@@ -45,54 +45,67 @@ def test_the_first_touch_begins_a_transaction_and_the_next_ones_join_it(coordina
 def test_an_end_names_its_participants_and_a_retry_returns_the_same(coordinator, wanted):
     number, epoch = begun(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
-    first = coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0")
+    first = coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0 {serial}")
     assert first == f"0 {number} {epoch} {serial} {wanted} @{number}:{epoch}:pay {P}"
-    assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0") == first
+    assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0 {serial}") == first
     # And when it is done there is nothing left to carry
     coordinator.one(f"complete {serial}")
-    assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0") == f"0 {number} {epoch}"
+    assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0 {serial}") == f"0 {number} {epoch}"
 
 
 def test_an_end_that_contradicts_the_first_is_refused(coordinator):
     number, epoch = begun(coordinator)
-    coordinator.one(f"add_by_id pay {number} {epoch} {P}")
-    coordinator.one(f"end_by_id pay {number} {epoch} C 0")
-    assert coordinator.one(f"end_by_id pay {number} {epoch} A 0") == f"{STATUS} C"
+    serial = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
+    coordinator.one(f"end_by_id pay {number} {epoch} C 0 {serial}")
+    assert coordinator.one(f"end_by_id pay {number} {epoch} A 0 {serial}") == f"{STATUS} C"
+
+
+@pytest.mark.parametrize("wanted", ["C", "A"])
+def test_an_end_never_ends_another_transaction_than_it_names(coordinator, wanted):
+    number, epoch = begun(coordinator)
+    first = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
+    coordinator.one(f"end_by_id pay {number} {epoch} C 0 {first}")
+    second = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
+    # When an end of the first one is executed late, or one whose sender does not know a transaction
+    for named in (first, "-"):
+        assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} 0 {named}") == f"{STATUS} other {second}"
+    # Then the second one is still open
+    assert coordinator.one(f"verify_by_id pay {number} {epoch} {P}") == f"0 {second}"
 
 
 def test_a_producer_that_keeps_its_epoch_has_one_transaction_after_the_other(coordinator):
     number, epoch = begun(coordinator)
-    first = coordinator.one(f"add_by_id pay {number} {epoch} {P}")
-    coordinator.one(f"end_by_id pay {number} {epoch} C 0")
+    first = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
+    coordinator.one(f"end_by_id pay {number} {epoch} C 0 {first}")
     # Even before the first one is done
-    second = coordinator.one(f"add_by_id pay {number} {epoch} {P}")
+    second = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
     assert second != first
-    assert coordinator.one(f"end_by_id pay {number} {epoch} A 0").split(" ")[3:5] == [second.split(" ")[1], "A"]
+    assert coordinator.one(f"end_by_id pay {number} {epoch} A 0 {second}").split(" ")[3:5] == [second, "A"]
 
 
 def test_an_end_with_a_bump_raises_the_epoch_and_is_repeated_under_the_old_one(coordinator):
     number, _ = begun(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} 0 {P}").split(" ")[1]
-    first = coordinator.one(f"end_by_id pay {number} 0 C 1")
+    first = coordinator.one(f"end_by_id pay {number} 0 C 1 -")
     assert first == f"0 {number} 1 {serial} C @{number}:0:pay {P}"
-    assert coordinator.one(f"end_by_id pay {number} 0 C 1") == first
-    assert coordinator.one(f"end_by_id pay {number} 0 A 1") == f"{STATUS} C"
+    assert coordinator.one(f"end_by_id pay {number} 0 C 1 -") == first
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1 -") == f"{STATUS} C"
     assert coordinator.one(f"add_by_id pay {number} 0 {P}") == f"{FENCED} 1"
     assert coordinator.one(f"add_by_id pay {number} 1 {P}").startswith("0 ")
-    assert coordinator.one(f"end_by_id pay {number} 0 A 1") == f"{FENCED} 1"
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1 -") == f"{FENCED} 1"
 
 
 def test_an_empty_transaction_can_be_aborted_with_a_bump_but_not_committed(coordinator):
     number, epoch = begun(coordinator)
-    assert coordinator.one(f"end_by_id pay {number} {epoch} C 1") == f"{STATUS} none"
-    assert coordinator.one(f"end_by_id pay {number} {epoch} A 1") == f"0 {number} 1"
+    assert coordinator.one(f"end_by_id pay {number} {epoch} C 1 -") == f"{STATUS} none"
+    assert coordinator.one(f"end_by_id pay {number} {epoch} A 1 -") == f"0 {number} 1"
 
 
 def test_a_new_producer_fences_the_old_one_and_aborts_what_it_left_open(coordinator):
     number, _ = begun(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} 0 {P}").split(" ")[1]
     assert coordinator.one("init_id pay 60000 - -") == f"0 {number} 1 {serial} A @{number}:0:pay {P}"
-    assert coordinator.one(f"end_by_id pay {number} 0 C 0") == f"{FENCED} 1"
+    assert coordinator.one(f"end_by_id pay {number} 0 C 0 -") == f"{FENCED} 1"
     assert coordinator.one(f"add_by_id pay {number} 0 {P}") == f"{FENCED} 1"
 
 
@@ -110,10 +123,10 @@ def test_a_transaction_that_timed_out_fences_its_producer_which_may_begin_again(
     serial = coordinator.one(f"add_by_id pay {number} 0 {P}").split(" ")[1]
     coordinator.now += 60_001
     assert coordinator.one(f"expire {serial}").startswith("0 T ")
-    assert coordinator.one(f"end_by_id pay {number} 0 C 0") == f"{FENCED} 1"
+    assert coordinator.one(f"end_by_id pay {number} 0 C 0 -") == f"{FENCED} 1"
     # An abort with a bump gets the epoch that the expiry created, and a commit cannot succeed
-    assert coordinator.one(f"end_by_id pay {number} 0 C 1") == f"{STATUS} A"
-    assert coordinator.one(f"end_by_id pay {number} 0 A 1").startswith(f"0 {number} 1 {serial} T ")
+    assert coordinator.one(f"end_by_id pay {number} 0 C 1 -") == f"{STATUS} A"
+    assert coordinator.one(f"end_by_id pay {number} 0 A 1 -").startswith(f"0 {number} 1 {serial} T ")
     # The epoch that the expiry created is returned to the producer with the previous one
     assert coordinator.one(f"init_id pay 60000 {number} 0").startswith(f"0 {number} 1")
 
@@ -124,7 +137,7 @@ def test_a_transaction_that_was_forgotten_counts_as_aborted(coordinator):
     coordinator.one(f"end {serial} A")
     coordinator.one(f"complete {serial}", keep=0)
     coordinator.one("begin 1000 - -", keep=0)
-    assert coordinator.one(f"end_by_id pay {number} 0 C 0") == f"{FENCED} 1"
+    assert coordinator.one(f"end_by_id pay {number} 0 C 0 -") == f"{FENCED} 1"
 
 
 def test_a_batch_is_verified_only_while_its_partition_is_registered_with_an_open_transaction(coordinator):
@@ -133,7 +146,7 @@ def test_a_batch_is_verified_only_while_its_partition_is_registered_with_an_open
     serial = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
     assert coordinator.one(f"verify_by_id pay {number} {epoch} {P}") == f"0 {serial}"
     assert coordinator.one(f"verify_by_id pay {number} {epoch} {Q}") == f"{STATUS} unregistered"
-    coordinator.one(f"end_by_id pay {number} {epoch} C 0")
+    coordinator.one(f"end_by_id pay {number} {epoch} C 0 {serial}")
     assert coordinator.one(f"verify_by_id pay {number} {epoch} {P}") == f"{STATUS} none"
 
 
@@ -141,7 +154,7 @@ def test_an_unknown_id_or_another_producer_is_refused(coordinator):
     number, epoch = begun(coordinator)
     for line in (
         "add_by_id unknown 5 0",
-        "end_by_id unknown 5 0 C 0",
+        "end_by_id unknown 5 0 C 0 -",
         f"add_by_id pay {number}9 {epoch}",
         f"verify_by_id pay {number}9 {epoch} {P}",
     ):
@@ -195,7 +208,7 @@ def continued(coordinator: TxnCoordinator) -> tuple[str, int]:
 def ended(coordinator: TxnCoordinator) -> tuple[str, int]:
     number, _ = begun(coordinator)
     coordinator.one(f"add_by_id pay {number} 0 {P}")
-    coordinator.one(f"end_by_id pay {number} 0 C 1")
+    coordinator.one(f"end_by_id pay {number} 0 C 1 -")
     return number, 0
 
 
@@ -229,12 +242,12 @@ def test_a_producer_that_was_fenced_by_its_successor_gets_no_identity_and_ends_n
     assert coordinator.one(f"init_id pay 60000 {number} {epoch}") == f"{FENCED} {now}"
     for wanted in "CA":
         for bump in "01":
-            assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} {bump}") in refusals
+            assert coordinator.one(f"end_by_id pay {number} {epoch} {wanted} {bump} -") in refusals
     assert coordinator.one(f"add_by_id pay {number} {epoch} {P}") in refusals
     assert coordinator.one(f"verify_by_id pay {number} {epoch} {P}") in refusals
     # The successor has the identity it was given, and commits
     serial = coordinator.one(f"add_by_id pay {successor} {now} {P}").split(" ")[1]
-    assert coordinator.one(f"end_by_id pay {successor} {now} C 0").split(" ")[3:5] == [serial, "C"]
+    assert coordinator.one(f"end_by_id pay {successor} {now} C 0 {serial}").split(" ")[3:5] == [serial, "C"]
 
 
 def begun_again(coordinator: TxnCoordinator) -> list[str]:
@@ -256,17 +269,17 @@ def test_the_first_number_of_an_id_whose_epochs_are_used_up_is_known_to_a_repeti
 def test_an_id_whose_epochs_are_used_up_continues_under_a_new_number(coordinator):
     number = exhausted(coordinator)
     serial = coordinator.one(f"add_by_id pay {number} 32766 {P}").split(" ")[1]
-    answer = coordinator.one(f"end_by_id pay {number} 32766 C 1").split(" ")
+    answer = coordinator.one(f"end_by_id pay {number} 32766 C 1 -").split(" ")
     assert answer[1] != number
     assert answer[2:5] == ["0", serial, "C"]
-    assert coordinator.one(f"end_by_id pay {number} 32766 C 1").split(" ") == answer
+    assert coordinator.one(f"end_by_id pay {number} 32766 C 1 -").split(" ") == answer
     assert coordinator.one(f"add_by_id pay {answer[1]} 0 {P}").startswith("0 ")
 
 
 def test_operations_of_one_id_in_one_call_see_each_other(coordinator):
     number, _ = begun(coordinator)
     lines = coordinator.apply(
-        f"add_by_id pay {number} 0 {P}", f"end_by_id pay {number} 0 C 1", f"add_by_id pay {number} 1 {Q}"
+        f"add_by_id pay {number} 0 {P}", f"end_by_id pay {number} 0 C 1 -", f"add_by_id pay {number} 1 {Q}"
     ).lines
     assert lines[0].startswith("0 ")
     assert lines[1].split(" ")[2] == "1"
@@ -292,7 +305,7 @@ def test_an_id_that_is_not_used_any_more_is_forgotten_and_one_that_was_used_sinc
     assert coordinator.one(f"forget_id pay {number} 0 {used - 1}") == "0 -"
     serial = coordinator.one(f"add_by_id pay {number} 0 {P}").split(" ")[1]
     assert coordinator.one(f"forget_id pay {number} 0 {coordinator.now}") == "0 -"
-    coordinator.one(f"end_by_id pay {number} 0 C 0")
+    coordinator.one(f"end_by_id pay {number} 0 C 0 {serial}")
     coordinator.one(f"complete {serial}")
     assert coordinator.one(f"forget_id pay {number} 0 {coordinator.now}") == "0 gone"
     assert coordinator.one(f"add_by_id pay {number} 0 {P}") == str(UNKNOWN)

@@ -119,13 +119,15 @@ class Producer:
             asked = AddOffsetsToTxnRequest(self.name, self.id, self.epoch, group)
             assert (await self.client.ask(asked, 3)).error_code == 0
 
-    async def commit(self, *offsets: Entry, group: str = "g", member: Member = ("", -1)) -> list[int]:
-        """Error codes, in order."""
+    def committing(self, *offsets: Entry, group: str = "g", member: Member = ("", -1)) -> TxnOffsetCommitRequest:
         topics = [
             TxnOffsetCommitRequestTopic(*named(t), [TxnOffsetCommitRequestPartition(*rest)]) for t, *rest in offsets
         ]
-        who = (self.name, group, self.id, self.epoch, member[1], member[0], None)
-        answer = await self.client.ask(TxnOffsetCommitRequest(*who, topics), self.version)
+        return TxnOffsetCommitRequest(self.name, group, self.id, self.epoch, member[1], member[0], None, topics)
+
+    async def commit(self, *offsets: Entry, group: str = "g", member: Member = ("", -1)) -> list[int]:
+        """Error codes, in order."""
+        answer = await self.client.ask(self.committing(*offsets, group=group, member=member), self.version)
         return [p.error_code for topic in answer.topics for p in topic.partitions]
 
     async def end(self, commit: bool = True) -> None:

@@ -186,6 +186,23 @@ class Producers:
                 await self.add(transactional_id, producer_id, epoch, early.participants)
                 self._early.remove(producer_id, early)
 
+    async def join(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        participants: Sequence[Participant],
+        is_wanted: Callable[[], bool],
+    ) -> TxnId:
+        """Registers participants with the open transaction, and never with the next one.  Epochs of older clients do
+        not name a transaction, so it is looked up first; is_wanted: whether the client still waits then.
+        Raises Unavailable, and as `verify` does."""
+        txn = await self.verify(transactional_id, producer_id, epoch, [])
+        if not is_wanted():
+            raise Unavailable(f"{transactional_id!r}: the producer no longer waits for its request.")
+        await self._registry.register(txn, participants)
+        return txn
+
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
@@ -221,16 +238,22 @@ class Producers:
             self._registry.forget(cached.txn)
 
     async def end(
-        self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        commit: bool,
+        bump: bool,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> tuple[int, int]:
         """Commits or aborts on every participant.  Returns the producer id and epoch for the next transaction.
-        Raises TransactionsDisabled, and as TransactionalIds.end does."""
+        is_wanted: whether the client still waits.  Raises TransactionsDisabled, and as TransactionalIds.end does."""
         self._transactions.check_enabled()
         await self.settle_early(transactional_id, producer_id, epoch)
         self._early.doubt(producer_id)
         cached = self._open.get(producer_id)
         known = None if cached is None else (cached.txn, self._registry.registered(cached.txn))
-        identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump, known)
+        identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump, known, is_wanted)
         self.forget(producer_id)
         ended = await self._apply_decision(identified)
         if self._quotas.is_on:

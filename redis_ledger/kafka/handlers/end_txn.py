@@ -1,8 +1,8 @@
 """EndTxn 0-5: commits or aborts the producer's transaction.
 
 The response is sent when every participant is done, so the next transaction never waits for this one.  A repeated
-request gets the same response.  2: PRODUCER_FENCED; 5: transaction.version 2, the response has the epoch, which rises
-with every end (KIP-890).
+request gets the same response.  A request that is carried out late never ends the next transaction.
+2: PRODUCER_FENCED; 5: transaction.version 2, the response has the epoch, which rises with every end (KIP-890).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ async def handle(request: EndTxnRequest, call: RequestContext) -> EndTxnResponse
     bump = call.version >= BUMPS_FROM
     who = (request.transactional_id, request.producer_id, request.producer_epoch)
     try:
-        producer_id, epoch = await call.broker.producers.end(*who, request.committed, bump)
+        producer_id, epoch = await call.broker.producers.end(*who, request.committed, bump, call.peer.waits)
     except LedgerError as error:
         return EndTxnResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM))
     return EndTxnResponse(0, NONE, producer_id, epoch) if bump else EndTxnResponse(0, NONE)

@@ -72,8 +72,7 @@ async def register(request: TxnOffsetCommitRequest, call: RequestContext, partic
     producers: Producers = call.broker.producers
     producer = (request.transactional_id, request.producer_id, request.producer_epoch)
     if call.version < BEGINS_FROM:
-        await producers.verify(*producer, [])
-        return await producers.add(*producer, participants)
+        return await producers.join(*producer, participants, call.peer.waits)
     return await producers.add(*producer, participants, principal=call.peer.principal)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redis_ledger.broker.event_loop_lag import PERIOD_S, EventLoopLag
+import pytest
+
+from redis_ledger.broker.event_loop_lag import DOUBT_S, PERIOD_S, STALL_S, EventLoopLag
 from redis_ledger.telemetry import exposition
 
 
@@ -61,3 +63,33 @@ def test_a_timer_that_fires_early_is_not_late():
     before = seen()
     loop.fire(late_s=-0.001)
     assert seen()["sum"] == before["sum"]
+
+
+@pytest.mark.parametrize("timer_first", [True, False])
+@pytest.mark.parametrize(
+    ("late_s", "doubtful", "stalls"),
+    [(0.0, False, 0), (PERIOD_S - 0.01, False, 0), (PERIOD_S + 0.01, True, 0), (STALL_S + 0.01, True, 1)],
+)
+def test_requests_that_begin_after_a_pause_are_doubtful_whether_or_not_the_timer_fired_first(
+    late_s, doubtful, stalls, timer_first
+):
+    loop, seen_stalls = Loop(), []
+    lag = EventLoopLag(loop, lambda: loop.now)  # type: ignore[arg-type] # a loop of timers only
+    lag.on_stall.append(lambda: seen_stalls.append(loop.now))
+    lag.start()
+    if timer_first:
+        loop.fire(late_s)
+        assert lag.is_doubtful(loop.now) == doubtful
+    else:
+        loop.now += PERIOD_S + late_s
+        assert lag.is_doubtful(loop.now) == doubtful
+        loop.fire(late_s)
+    assert len(seen_stalls) == stalls
+    for _ in range(int(DOUBT_S / PERIOD_S) + 1):
+        loop.fire(0.0)
+    assert not lag.is_doubtful(loop.now)
+
+
+def test_a_loop_that_has_not_been_started_has_no_doubt():
+    loop = Loop()
+    assert not EventLoopLag(loop, lambda: loop.now).is_doubtful(loop.now)  # type: ignore[arg-type] # as above

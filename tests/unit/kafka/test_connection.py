@@ -61,7 +61,10 @@ class Throttled:
         config = SimpleNamespace(
             kafka_request_bytes_max=100, auth_required=False, kafka_connections_max=10, kafka_inflight_bytes_max=100
         )
-        broker = SimpleNamespace(config=config, client_memory=ClientMemory(200, has_metrics=False), quotas=None)
+        broker = SimpleNamespace(
+            config=config, client_memory=ClientMemory(200, has_metrics=False), quotas=None,
+            event_loop_lag=SimpleNamespace(stalled_s=0.0, is_doubtful=lambda now: False),
+        )  # fmt: skip
         self.transport = Transport()
         self.connection = Connection(
             OpenConnections(cast(Any, broker)), cast(Listener, SimpleNamespace(name="plain", tls=None))

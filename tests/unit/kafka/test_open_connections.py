@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from redis_ledger.broker.client_memory import ClientMemory
-from redis_ledger.kafka.open_connections import INCOMPLETE_S, OpenConnections
+from redis_ledger.kafka.open_connections import ACCEPTED_S, INCOMPLETE_S, WAITED_S, OpenConnections
+from redis_ledger.kafka.request_context import Peer
+from redis_ledger.kafka.socket_state import NO_SOCKET
+
+
+class Lag:
+    """The lag of the event loop: after no stall, until a test says otherwise."""
+
+    stalled_s, doubtful = 0.0, False
+
+    def is_doubtful(self, now_s: float) -> bool:
+        return self.doubtful
 
 
 class Connection:
     """late_s: how long ago its incomplete request began; 0: it has none."""
 
     def __init__(self, memory: ClientMemory, late_s: float = 0.0, held: int = 0) -> None:
-        self.peer = SimpleNamespace(host="10.0.0.1")
+        self.peer, self.opened, self.has_waiting = SimpleNamespace(host="10.0.0.1", socket=NO_SOCKET), 100.0, False
         self.events: list[str] = []
         self._memory, self._since, self._held = memory, late_s and time.monotonic() - late_s, held
         assert memory.take_request(held)
@@ -30,6 +43,9 @@ class Connection:
 
     def abort(self) -> None:
         self.events.append("aborted")
+
+    def drop(self, *, ends_begun: bool) -> None:
+        self.events.append("dropped, and what has begun" if ends_begun else "dropped")
 
     def resume(self) -> None:
         self.events.append("resumed")
@@ -45,7 +61,7 @@ def shared(memory) -> OpenConnections:
     config = SimpleNamespace(
         kafka_request_bytes_max=100, auth_required=False, kafka_connections_max=10, kafka_inflight_bytes_max=100
     )
-    return OpenConnections(cast(Any, SimpleNamespace(config=config, client_memory=memory)))
+    return OpenConnections(cast(Any, SimpleNamespace(config=config, client_memory=memory, event_loop_lag=Lag())))
 
 
 def admitted(shared: OpenConnections, *connections: Connection) -> None:
@@ -92,3 +108,63 @@ def test_every_connection_that_was_paused_is_read_again_each_time(memory, shared
         assert first.events == second.events == ["resumed"] * times
         assert gone.events == []
         shared.release(100)
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A client's end of a connection, and the broker's."""
+    client, broker = socket.socketpair()
+    yield client, broker
+    client.close()
+    broker.close()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "sent", "closed", "expected"),
+    [
+        (False, False, False, []),
+        (True, False, False, ["dropped"]),
+        (False, True, False, ["dropped"]),
+        (False, False, True, ["dropped, and what has begun"]),
+        (True, True, True, ["dropped, and what has begun"]),
+    ],
+)
+def test_after_a_stall_connections_with_requests_that_have_not_begun_are_dropped(
+    memory, shared, ends, waiting, sent, closed, expected
+):
+    client, broker = ends
+    connection = Connection(memory)
+    connection.peer.socket, connection.has_waiting = broker.fileno(), waiting
+    admitted(shared, connection)
+    if sent:
+        client.send(b"request")
+    if closed:
+        client.close()
+    shared.drop_waiting()
+    assert connection.events == expected
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "doubtful", "closed", "given_up"),
+    [
+        (0.0, False, True, False),  # a client that sends a request and leaves at once
+        (WAITED_S + 0.1, False, True, True),  # a throttled connection is not read
+        (0.0, True, True, True),
+        (WAITED_S + 0.1, True, False, False),
+    ],
+)
+def test_a_request_that_waited_is_given_up_if_its_client_has_left(shared, ends, waited_s, doubtful, closed, given_up):
+    client, broker = ends
+    shared.broker.event_loop_lag.doubtful = doubtful
+    client.send(b"request")
+    if closed:
+        client.close()
+    assert shared.has_given_up(Peer("", socket=broker.fileno()), time.monotonic() - waited_s) == given_up
+
+
+def test_connections_that_were_made_during_a_stall_are_not_accepted(memory, shared):
+    shared.broker.event_loop_lag.stalled_s = 100.0
+    connection = Connection(memory)
+    for opened, is_admitted in [(100.0, False), (100.0 + ACCEPTED_S - 0.01, False), (100.0 + ACCEPTED_S, True)]:
+        connection.opened = opened
+        assert shared.admit(cast(Any, connection)) == is_admitted

@@ -1,0 +1,26 @@
+"""Sockets as the kernel sees them, before the event loop has read them.
+
+    client ──request, FIN──▶ socket of a paused broker ──▶ read minutes later: has the client gone on elsewhere?
+
+Linux reports the FIN although the request before it has not been read (POLLRDHUP).  Elsewhere only a broken connection
+is reported.  Source: poll(2); docs/decisions/0054.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterable
+
+NO_SOCKET = -1
+_CLOSED = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+
+
+def closed_and_unread(sockets: Iterable[int]) -> tuple[set[int], set[int]]:
+    """Returns the sockets whose peer has closed them, and those that have unread bytes.  Cost: one system call."""
+    poll = select.poll()
+    for socket in sockets:
+        if socket != NO_SOCKET:
+            poll.register(socket, select.POLLIN | _CLOSED)
+    ready = poll.poll(0)
+    closed = {socket for socket, events in ready if events & _CLOSED}
+    return closed, {socket for socket, events in ready if events & select.POLLIN}

@@ -1,0 +1,153 @@
+"""A broker that was paused does not carry out what its clients have given up and repeated at another broker.
+
+a   running ──── paused ─────────────────────▶ running    requests that were sent to it are in its sockets
+b                       repeated ─▶ new state              must be the state at the end, too
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from tests.support.kafka_client import KEYS, KafkaClient
+from tests.support.kafka_codec import request
+from tests.support.kafka_offsets import Producer, commit, committing, fetch
+from tests.support.kafka_transactional import OLD, Transactional
+from tests.support.processes import PATIENCE_S, Serve, eventually, is_alive, texts
+
+SHORT_S, LONG_S = 0.7, 1.6  # shorter and longer than the stall after which all waiting requests are dropped
+SETTLED_S = 0.4  # a broker that carries out late requests needs a few milliseconds
+
+
+def address_of(serve: Serve) -> tuple[str, int]:
+    host, _, port = serve.field("kafka").rpartition(":")
+    return host, int(port)
+
+
+def send(to: socket.socket, message: Any, version: int) -> None:
+    key = KEYS[type(message).__name__]
+    to.sendall(b"".join(bytes(piece) for piece in request(key, version, 7, "late", message)))
+
+
+def answer(sent_to: socket.socket) -> bytes:
+    """The first byte of the response; empty if the broker has closed the connection."""
+    try:
+        return sent_to.recv(1)
+    except ConnectionResetError:
+        return b""
+
+
+class Sockets:
+    """Connections to a broker, of clients that may leave without reading their responses."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address, self._open = address, list[socket.socket]()
+
+    def connect(self) -> socket.socket:
+        self._open.append(socket.create_connection(self._address, PATIENCE_S))
+        return self._open[-1]
+
+    def send(self, message: Any, version: int) -> None:
+        send(self.connect(), message, version)
+
+    def close(self) -> None:
+        for each in self._open:
+            each.close()
+
+
+@pytest.fixture
+async def brokers(tmp_path: Path) -> AsyncIterator[tuple[Serve, Serve]]:
+    words = ("--data-dir", tmp_path / "data", "--durability", "process")
+    running = [Serve(*words)]
+    try:
+        assert running[0].ready
+        running.append(Serve(*words))
+        assert running[1].ready
+        running[1].call("POST", "/v1/topics", {"name": "t", "partitions": 1})
+        yield running[0], running[1]
+    finally:
+        for each in reversed(running):
+            each.process.send_signal(signal.SIGCONT)
+            each.clean_up()
+
+
+@asynccontextmanager
+async def paused(serve: Serve) -> AsyncIterator[Sockets]:
+    """The broker goes on when the block ends, and then has dealt with all that was sent to it."""
+    sockets = Sockets(address_of(serve))
+    serve.process.send_signal(signal.SIGSTOP)
+    try:
+        yield sockets
+    finally:
+        serve.process.send_signal(signal.SIGCONT)
+    await asyncio.to_thread(eventually, lambda: is_alive(serve.urls[0]))
+    await asyncio.sleep(SETTLED_S)
+
+
+async def test_requests_of_closed_connections_do_not_take_effect_after_a_pause(brokers):
+    a, b = brokers
+    async with KafkaClient(address_of(b)) as client:
+        writer, offsets = await Transactional(client, "w", OLD).init(), await Producer(client, 3, "o").begin()
+        other = await Transactional(client, "i", OLD).init()
+        assert await writer.send("t", "t1") == 0
+        await offsets.add_group("g2")
+        delete_records = DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(0, -1)])], 30_000)
+        async with paused(a) as late:
+            # Given requests in the sockets of a
+            late.send(EndTxnRequest("w", writer.pid, writer.epoch, True), 3)
+            late.send(InitProducerIdRequest("i", 30_000), 4)
+            late.send(committing(("t", 0, 1), group="g1"), 7)
+            late.send(offsets.committing(("t", 0, 1), group="g2"), 3)
+            late.send(delete_records, 2)
+            late.send(DeleteTopicsRequest(topic_names=["again"], timeout_ms=30_000), 5)
+            # When their clients give them up, repeat them at b, and go on
+            late.close()
+            assert await writer.end(True) == 0
+            assert await writer.send("t", "t2") == 0
+            assert await other.send("t", "other") == 0
+            assert await commit(client, ("t", 0, 2), group="g1") == [0]
+            await offsets.end(True)
+            await offsets.add_group("g2")
+            assert await offsets.commit(("t", 0, 2), group="g2") == [0]
+            b.call("POST", "/v1/topics", {"name": "again", "partitions": 1})
+            await asyncio.sleep(SHORT_S)
+        # Then a carries out none of them
+        assert texts(b) == ["t1"]
+        assert await writer.end(False) == 0
+        assert await other.end(True) == 0
+        await offsets.end(True)
+        assert texts(b) == ["t1", "other"]
+        assert await fetch(client, {"t": [0]}, group="g1") == {("t", 0): (2, 0)}
+        assert await fetch(client, {"t": [0]}, group="g2") == {("t", 0): (2, 0)}
+        assert b.call("GET", "/v1/topics/again")["name"] == "again"
+
+
+async def test_requests_that_waited_for_a_long_pause_are_dropped_although_their_connections_are_open(brokers):
+    """As if the disconnections of their clients had not reached the broker."""
+    a, b = brokers
+    before = Sockets(address_of(a))
+    earlier = before.connect()
+    async with paused(a) as during:
+        waiting = [earlier, during.connect()]
+        for each in waiting:
+            send(each, DeleteTopicsRequest(topic_names=["t"], timeout_ms=30_000), 5)
+        await asyncio.sleep(LONG_S)
+    assert [answer(each) for each in waiting] == [b"", b""]
+    assert b.call("GET", "/v1/topics/t")["name"] == "t"
+    before.close()
+    during.close()
