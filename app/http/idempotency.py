@@ -1,7 +1,8 @@
 """Idempotency-Key: claims the key, runs the request once and stores the response.
 
     status < 400                 stored; a repeated request gets it with Idempotent-Replayed: true
-    rejected, nothing changed    the key is released, so that a corrected request may use it
+    rejected, nothing changed    the key is released, so that a corrected request may use it; unless there was an
+                                 earlier attempt, which may have changed something
     anything else                the key stays claimed; a repeated request resumes with the same producer id and nonce
 
 Errors are never stored.  Idempotency-Key-TTL (seconds) shortens the time for which the key occupies memory in Redis.
@@ -87,10 +88,12 @@ def _ttl_ms(request: HttpRequest) -> int | None:
 
 
 def is_in_doubt(error: BaseException, claim: Claim) -> bool:
-    """Whether the failed request may have changed data."""
+    """Whether the request, in this attempt or an earlier one, may have changed data."""
+    if claim.resumed:
+        return True
     if isinstance(error, (BadRequest, NotFound)):
         return False
-    if isinstance(error, StorageFull) and claim.producer_id is None and not claim.resumed:
+    if isinstance(error, StorageFull) and claim.producer_id is None:
         return False  # a transaction is rolled back as a whole
     if isinstance(error, Conflict):
         return claim.producer_id is not None  # records for several partitions: some may be written

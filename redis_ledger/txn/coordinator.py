@@ -204,6 +204,16 @@ class Coordinators:
             "transactions, which is the maximum; try again when some have ended."
         )
 
+    async def step(self, nonce: str, at: Coordinator) -> tuple[TxnId | None, bool]:
+        """The last transaction that was begun with the nonce of a step, if it is known, and whether it has committed
+        and ended."""
+        keys, word = at.keys, quote(nonce, safe=STEP)
+        serial, committed = await asyncio.gather(
+            self._store.command(b"HGET", keys.nonces, word, key=keys.state),
+            self._store.command(b"ZSCORE", keys.steps, word, key=keys.state),
+        )
+        return None if serial is None else TxnId(at.number, int(serial)), committed is not None
+
     async def allocate(self) -> TxnId:
         """A new id that no transaction gets."""
         coordinator, reply = await self._id_turns.submit("allocate")

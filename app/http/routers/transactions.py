@@ -30,7 +30,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker.security.transaction_owners import Owner
 from redis_ledger.broker.transactions.service import to_transaction
-from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
+from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords, Transaction
 from redis_ledger.errors import (
     AlreadyCommitted,
     CoordinatorNotFound,
@@ -239,6 +239,10 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     no `id`.
     """
     request.broker.transactions.check_enabled()
+    if request.claim is not None and request.claim.resumed:
+        earlier = await request.broker.execute.earlier(request.claim.nonce)
+        if earlier is not None:
+            return _executed(request, Executed(earlier, {}, True))
     if not body.acks and not body.records:
         raise InvalidRequest("$ is empty; give acks, records, or both.")
     for ack in body.acks:
@@ -265,6 +269,10 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     done = await request.broker.execute.run(
         acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(request), principal=transaction_principal(request)
     )
+    return _executed(request, done)
+
+
+def _executed(request: HttpRequest, done: Executed) -> HttpResponse:
     results = [
         core.ExecuteResult(
             topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records,

@@ -4,15 +4,16 @@
 
 A step that is one batch of one partition is appended instead, without a transaction: single_append.py.
 
-An error before the decision aborts the transaction and is raised.  A repeated step with the same nonce finds the
-transaction of its first attempt: if that is committed, the step succeeds; if it is open or ending, also by its
-timeout, it is ended first, so that the repeated step does not conflict with it.
+An error before the decision aborts the transaction and is raised.  A repeated step with the same nonce looks for the
+transaction of its first attempt before it checks anything: if that is committed, the step succeeds; if it is open or
+ending, also by its timeout, it is ended first, so that the repeated step does not conflict with it.
 Source: PIP-31 "consume-transform-produce"; requirement CL-15.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 from redis_ledger.broker.produce.service import Records
@@ -28,6 +29,7 @@ from redis_ledger.errors import (
     LedgerError,
     OutcomeUnknown,
     TransactionAbortOnly,
+    TransactionNotFound,
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
@@ -121,6 +123,26 @@ class Execute:
         assert at is not None, "a step without a nonce is not stored"
         at.submit("forget_step", step_nonce(nonce), lazy=True)
 
+    async def earlier(self, nonce: str) -> TxnId | None:
+        """The transaction by which an earlier attempt has committed the step.  One that it has not is aborted."""
+        at = self._at(nonce)
+        assert at is not None, "a step without a nonce has no earlier attempt"
+        txn, is_committed = await self._coordinators.step(step_nonce(nonce), at)
+        if txn is None or is_committed:
+            return txn
+        with contextlib.suppress(TransactionNotFound):  # it was aborted long ago
+            return txn if await self._ends_committed(txn) else None
+        return None
+
+    async def _ends_committed(self, txn: TxnId) -> bool:
+        """Ends the transaction of an earlier attempt: aborts it, unless its commit is decided."""
+        try:
+            await self._transactions.abort(txn)
+        except AlreadyCommitted:
+            await self._transactions.commit(txn)
+            return True
+        return False
+
     def _at(self, nonce: str) -> Coordinator | None:
         """The coordinator of a step; a retry finds the same one, also if coordinators were added since."""
         return self._transactions.together.coordinator(nonce) if nonce else None
@@ -139,10 +161,7 @@ class Execute:
             )
             if found != "again":
                 return txn, found == "committed"
-            try:
-                await self._transactions.abort(txn)
-            except AlreadyCommitted:
-                await self._transactions.commit(txn)
+            if await self._ends_committed(txn):
                 return txn, True
         raise TransactionAbortOnly("Several callers are repeating this step at the same time; repeat it once more.")
 
