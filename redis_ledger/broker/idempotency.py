@@ -2,6 +2,7 @@
 
     rl:{idem:<digest>}       the fingerprint, producer id, nonce and answer of the request
     rl:{idem:<digest>}|run   a token with a lease, held by the attempt that runs; it expires if the broker is killed
+    rl:{idem:<digest>}|layout:<topic-id>   the layout of the records, which the first attempt chose and all of them use
 
     claim    take the lease, then read the record
                answered                            → replay it
@@ -9,7 +10,7 @@
                known, no answer, lease is ours now → resumed: with the producer id and nonce of the first attempt, so
                                                      partitions and coordinators detect what they have done
     finish   write the answer, release the lease; the response does not wait for it
-    release  delete the key: the request changed nothing
+    release  delete the key: the request, which has no earlier attempt, changed nothing
     suspend  release the lease only: the outcome is unknown; the same request may be repeated, and resumes
 
 A full Redis accepts claims of requests that add no records, since ending a transaction frees memory.  It refuses those
@@ -77,6 +78,11 @@ class Claim:
         assert self._lease is not None, "a replayed claim has nothing to keep"
         self._lease.keep_ms = min(self._lease.keep_ms, ms)
 
+    async def layout(self, topic_id: str, proposed: bytes) -> bytes:
+        """The layout of the records for this topic: the proposed one, or that of an earlier attempt."""
+        assert self._lease is not None, "a replayed claim writes no records"
+        return await self._lease.layout(topic_id, proposed)
+
     async def release(self) -> None:
         """Deletes the key, after a request that changed nothing."""
         assert self._lease is not None, "a replayed claim has nothing to release"
@@ -105,6 +111,7 @@ class _Lease:
     token: bytes
     lease_ms: int
     tasks: set[asyncio.Task[None]]  # of the broker
+    layouts: list[bytes] = field(default_factory=list)  # their keys
     timer: asyncio.TimerHandle | None = None
     renewing: asyncio.Task[None] | None = None
 
@@ -146,32 +153,41 @@ class _Lease:
             sent.append(self.store.write_allow_oom("SET", self.key, value, b"PX", self.keep_ms))
         if self._is_ours():
             sent.append(self.store.command(b"DEL", self.run_key, key=self.key))
-        task = asyncio.get_running_loop().create_task(_finished(sent, when_kept if is_kept else ()))
+        task = asyncio.get_running_loop().create_task(self._finished(sent, when_kept, is_kept=is_kept))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
+    async def _finished(
+        self, sent: Sequence[asyncio.Future[Any]], when_kept: Sequence[Callable[[], None]], *, is_kept: bool
+    ) -> None:
+        try:
+            await asyncio.gather(*sent)
+            if is_kept and self.layouts:
+                await self.store.command(b"DEL", *self.layouts, key=self.key)
+        except (Unavailable, ReplyError) as error:
+            # The request succeeded.  A repeat resumes it, or waits for the lease to expire.
+            code = error.code if isinstance(error, Unavailable) else "internal_error"
+            _log.warning("answer for an Idempotency-Key not stored", code=code, detail=str(error))
+            return
+        for act in when_kept if is_kept else ():
+            act()
+
+    async def layout(self, topic_id: str, proposed: bytes) -> bytes:
+        key = b"%s|layout:%s" % (self.key, topic_id.encode())
+        found = await self.store.command(b"SET", key, proposed, b"NX", b"GET", b"PX", self.keep_ms, key=self.key)
+        self.layouts.append(key)
+        return proposed if found is None else bytes(found)
+
     async def end(self, *, forget: bool) -> None:
         self.stop_renewing()
         if self._is_ours():
-            names = (self.run_key, self.key) if forget else (self.run_key,)
+            names = (self.run_key, self.key, *self.layouts) if forget else (self.run_key,)
             await self.store.command(b"DEL", *names, key=self.key)
 
     def _is_ours(self) -> bool:
         """False once the lease has expired, as another attempt may hold it."""
         return time.monotonic() < self.until
-
-
-async def _finished(sent: Sequence[asyncio.Future[Any]], when_kept: Sequence[Callable[[], None]]) -> None:
-    try:
-        await asyncio.gather(*sent)
-    except (Unavailable, ReplyError) as error:
-        # The request succeeded.  A repeat resumes it, or waits for the lease to expire.
-        code = error.code if isinstance(error, Unavailable) else "internal_error"
-        _log.warning("answer for an Idempotency-Key not stored", code=code, detail=str(error))
-        return
-    for act in when_kept:
-        act()
 
 
 class Idempotency:

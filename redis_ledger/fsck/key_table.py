@@ -89,7 +89,7 @@ _COORDINATOR = re.compile(
     r"\{tc:(?P<number>\d+)\}:(?:state|txns|order|deadlines|outcomes|forget|nonces|calls|log|live|ids|steps|wide)\Z"
 )
 _OTHERS = re.compile(
-    r"(?:\{group:[^{}]+\}:(?:state|topics)|\{witness:\d+\}:(?:cluster|count|lives|compared)|\{replicated:[^{}]+\}:marker|\{idem:[^{}]+\}(?:\|run)?"
+    r"(?:\{group:[^{}]+\}:(?:state|topics)|\{witness:\d+\}:(?:cluster|count|lives|compared)|\{replicated:[^{}]+\}:marker|\{idem:[^{}]+\}(?:\|run|\|layout:[^{}]+)?"
     r"|\{catalog\}:(?:topics|state|claim|epochs|brokers|addresses|groups|users|acls|tokens|quotas|batchedwrites"
     r"|deadletters|redelivery|audit))\Z"
 )

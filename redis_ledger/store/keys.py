@@ -81,6 +81,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: principal, address, act, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of the attempt that runs it, with a lease
+    rl:{idem:<digest>}|layout:<topic-id>  string  partitions and batch size by which all attempts lay out the records
 """
 
 from __future__ import annotations

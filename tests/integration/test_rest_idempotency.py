@@ -104,6 +104,80 @@ async def test_an_execute_whose_answer_was_lost_is_carried_out_once(api, broker,
     assert await records_of(api, "out") == ["once"]
 
 
+async def test_a_refused_repetition_does_not_release_the_key(api, broker, redis_url, prefix):
+    body = {"records": [{"key": "order", "value": "once"}]}
+    fail_once(broker, "records", "produce", True)
+    assert (await api.post("/v1/topics/t/records", json=body, headers=KEY)).status_code == 503
+    async with open_broker(redis_url, prefix, coordinators=2, key_bytes_max=1) as strict, client_of(strict) as client:
+        assert (await client.post("/v1/topics/t/records", json=body, headers=KEY)).status_code == 413
+    assert (await api.post("/v1/topics/t/records", json=body, headers=KEY)).json()["results"][0]["duplicate"]
+    (topic,) = (await api.get("/v1/topics")).json()["topics"]
+    written = [value for partition in range(topic["partitions"]) for value in await records_of(api, "t", partition)]
+    assert written == ["once"]
+
+
+@pytest.mark.parametrize("lost_at", ["run", "finish"])
+async def test_a_repeated_step_is_found_although_it_would_be_refused_now(redis_url, prefix, lost_at):
+    async with open_broker(redis_url, prefix, one_call_transactions=False) as broker, client_of(broker) as api:
+        for name in ("a", "b"):
+            await api.post("/v1/topics", json={"name": name, "partitions": 1})
+        body = {"records": [{"topic": name, "records": [{"text": "x" * 3000}]} for name in ("a", "b")]}
+        fail_once(broker, "execute" if lost_at == "run" else "transactions", lost_at, lost_at == "run")
+        assert (await api.post("/v1/transactions:execute", json=body, headers=KEY)).status_code in (503, 504)
+        await api.patch("/v1/topics/a", json={"settings": {"batch_bytes_max": 2000}})
+        again = await api.post("/v1/transactions:execute", json=body, headers=KEY)
+        assert (again.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+        assert len((await api.get("/v1/topics/b/partitions/0/records")).json()["records"]) == 1
+
+
+async def test_a_repeated_step_that_was_begun_only_is_carried_out(api, broker):
+    body = {"records": [{"topic": name, "records": [{"value": "once"}]} for name in ("a", "b")]}
+    fail_once(broker, "records", "append_prepared", False)
+    fail_once(broker, "transactions", "abort", False)
+    assert (await api.post("/v1/transactions:execute", json=body, headers=KEY)).status_code == 503
+    again = await api.post("/v1/transactions:execute", json=body, headers=KEY)
+    assert (again.status_code, len(again.json()["results"])) == (200, 2)
+    assert await records_of(api, "a") == await records_of(api, "b") == ["once"]
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_repeated_produce_goes_where_the_first_attempt_wrote(api, broker, after):
+    await api.post("/v1/topics", json={"name": "t", "partitions": 2, "settings": {"batch_bytes_max": 100_000}})
+    given = [{"key": str(n), "text": f"{n}-" + "x" * 900} for n in range(12)] + [{"text": "keyless"}]
+    fail_once(broker, "records", "append_prepared", after)
+    lost = await api.post("/v1/topics/t/records", json={"records": given}, headers=KEY)
+    await api.patch("/v1/topics/t", json={"partitions": 5})
+    await api.patch("/v1/topics/t", json={"settings": {"batch_bytes_max": 2000}})
+    again = await api.post("/v1/topics/t/records", json={"records": given}, headers=KEY)
+    assert (lost.status_code, again.status_code) == (503, 200)
+    found = [
+        [r["text"] for r in (await api.get(f"/v1/topics/t/partitions/{n}/records")).json()["records"]] for n in range(5)
+    ]
+    assert sorted(text for part in found for text in part) == sorted(record["text"] for record in given)
+    assert found[2:] == [[], [], []]
+
+
+@pytest.mark.parametrize(("batches", "status"), [(5, 200), (6, 413)])
+async def test_a_keyed_produce_has_as_many_batches_as_a_repetition_recognizes(api, broker, batches, status):
+    await api.post("/v1/topics", json={"name": "t", "partitions": 1, "settings": {"batch_bytes_max": 2000}})
+    body = {"records": [{"text": f"{n}-" + "x" * 1500} for n in range(batches)]}
+    fail_once(broker, "records", "append_prepared", True)
+    await api.post("/v1/topics/t/records", json=body, headers=KEY)
+    again = await api.post("/v1/topics/t/records", json=body, headers=KEY)
+    assert again.status_code == status
+    assert len((await api.get("/v1/topics/t/partitions/0/records")).json()["records"]) == (5 if status == 200 else 0)
+
+
+async def test_a_layout_is_kept_no_longer_than_it_is_needed(api, broker, prefix):
+    await api.post("/v1/topics/t/records", json={"records": [{"value": 1}]}, headers=KEY)
+    await broker.idempotency.close()
+    assert await broker.store.command("KEYS", f"{prefix}:*|layout:*") == []
+    fail_once(broker, "records", "append_prepared", True)
+    await api.post("/v1/topics/t/records", json={"records": [{"value": 1}]}, headers={"idempotency-key": "lost"})
+    (name,) = await broker.store.command("KEYS", f"{prefix}:*|layout:*")
+    assert 0 < await broker.store.command("PTTL", name, key=name) <= 86_400_000
+
+
 async def kept_steps(broker: Broker) -> int:
     counts = [int(await broker.store.command("ZCARD", c.keys.steps, key=c.keys.state)) for c in broker.coordinators]
     return sum(counts) - len(counts)  # each has a sentinel

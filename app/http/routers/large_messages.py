@@ -18,7 +18,7 @@ from redis_ledger.app.http.authorization import (
 from redis_ledger.app.http.idempotency import REPLAYED
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
-from redis_ledger.app.http.routers.records import check_headers, partition_number
+from redis_ledger.app.http.routers.records import agree, check_headers, partition_number
 from redis_ledger.app.http.schemas import core, examples
 from redis_ledger.app.http.schemas import large_messages as bodies
 from redis_ledger.app.http.values import parse_record
@@ -82,7 +82,8 @@ async def write_large_message(request: HttpRequest, topic: str, query: bodies.Wr
     request.hold(writing.MEMORY_BYTES)
     written = await request.broker.large_messages.write(
         topic, message, request.stream(), transaction=transaction, nonce=nonce,
-        principal=transaction_principal(request), may_create=create_check(request, topic),
+        agree=None if transaction is not None else agree(request), principal=transaction_principal(request),
+        may_create=create_check(request, topic),
     )  # fmt: skip
     if request.claim is not None and transaction is None:
         request.claim.when_kept(partial(request.broker.execute.answered, nonce))

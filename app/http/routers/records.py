@@ -32,6 +32,7 @@ from redis_ledger.app.http.values import (
 )
 from redis_ledger.broker import record_traces
 from redis_ledger.broker.client_memory import DECODED_BYTES_MAX
+from redis_ledger.broker.produce.encode import Agree
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, ProducerSequence, ScheduledRef, Skipped
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Pace
@@ -102,7 +103,8 @@ async def produce(
         record_traces.wrote(transaction)
     appended = await request.broker.records.produce(
         topic, records, partition=body.partition, transaction=transaction,
-        producer=await _producer(request, body), may_create=create_check(request, topic),
+        producer=await _producer(request, body), agree=None if transaction is not None else agree(request),
+        may_create=create_check(request, topic),
     )  # fmt: skip
     return core.Produced(results=results(appended))
 
@@ -156,6 +158,11 @@ def claimed(request: HttpRequest) -> ProducerSequence | None:
         return None
     assert request.claim.producer_id is not None, "the claim of an operation that writes records has a producer id"
     return ProducerSequence(request.claim.producer_id, 0, 0, kept_for(request.claim.kept_for_s))
+
+
+def agree(request: HttpRequest) -> Agree | None:
+    """The layout of the records, which every attempt with this Idempotency-Key uses."""
+    return None if request.claim is None else request.claim.layout
 
 
 def _refuse_if_in_doubt(request: HttpRequest) -> None:

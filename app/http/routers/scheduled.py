@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from redis_ledger.app.http.authorization import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, create_check
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest
-from redis_ledger.app.http.routers.records import check_headers, claimed, parse_records, results
+from redis_ledger.app.http.routers.records import agree, check_headers, claimed, parse_records, results
 from redis_ledger.app.http.schemas import examples_scheduled as examples
 from redis_ledger.app.http.schemas import scheduled as bodies
 from redis_ledger.app.http.schemas.core import ScheduledRef
@@ -73,8 +73,9 @@ async def schedule(request: HttpRequest, topic: str, body: bodies.Schedule) -> b
             raise InvalidRepeat(f"$.{name} requires repeat; give both or neither.")
     given = await _given(request, body)
     appended = await request.broker.records.produce(
-        topic, given, partition=body.partition, producer=claimed(request), may_create=create_check(request, topic)
-    )
+        topic, given, partition=body.partition, producer=claimed(request), agree=agree(request),
+        may_create=create_check(request, topic),
+    )  # fmt: skip
     delivered = [a for a in appended if a.base_offset >= 0]
     return bodies.ScheduledRecords(
         scheduled=[_scheduled_to_body(each) for a in appended for each in a.scheduled],

@@ -2,15 +2,20 @@
 
 NewRecord ─▶ partition by key ─▶ batches by size and due times ─▶ RecordBatch v2 ─▶ AppendRequest
              └────────── prepare: everything is checked ──────┘   └── encode: nothing fails ──┘
+
+A partition recognizes a repeated batch by its sequences, so a repeated request has to be placed and cut as the first
+time.  That depends on the request and its Layout alone, which is stored with the Idempotency-Key; never on the time.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+import struct
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from redis_ledger.broker.produce import split_by_due
+from redis_ledger.broker.produce.split_by_due import BATCH_DUES_MAX
 from redis_ledger.broker.types import Appended, NewRecord, ProducerSequence
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Pace
@@ -27,9 +32,10 @@ from redis_ledger.records.split_by_due import DueOf, Split
 from redis_ledger.txn.coordinator import Participant
 
 RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
-DUES_MAX = 250  # due times in one batch
-
-Given = TypeVar("Given")
+DUES_MAX = 250  # times of delivery in one batch
+WINDOW = 5  # batches of a producer that a partition recognizes (lua/include/producers)
+NO_TIME = (None, None)
+_LAYOUT = struct.Struct(">II")
 
 
 class PreparedBatch(NamedTuple):
@@ -66,6 +72,25 @@ class PreparedRecords(NamedTuple):
         return PreparedRecords(self.topic, batches)
 
 
+class Layout(NamedTuple):
+    """The settings of a topic that decide where records go and how they are cut."""
+
+    partitions: int
+    batch_bytes_max: int
+
+
+# (topic id, layout proposed) → the layout that every attempt at the request uses
+Agree = Callable[[str, bytes], Awaitable[bytes]]
+
+
+async def layout_of(entry: TopicEntry, config: Config, agree: Agree | None) -> Layout:
+    """agree: of a request that may be repeated; None: it is not recognized."""
+    current = Layout(entry.partitions, entry.setting("batch_bytes_max", config))
+    if agree is None:
+        return current
+    return Layout(*_LAYOUT.unpack(await agree(entry.id, _LAYOUT.pack(*current))))
+
+
 class RecordEncoder:
     """rule: the due time of a record under a topic's config."""
 
@@ -78,22 +103,28 @@ class RecordEncoder:
         records: Sequence[NewRecord],
         partition: int | None,
         producer: ProducerSequence | None,
+        agree: Agree | None = None,
     ) -> PreparedRecords:
         """Raises InvalidRequest, UnknownPartition, RequestTooLarge, InvalidDelay, DelayTooLong."""
         spread = None if producer is None else producer.producer_id
+        dues_max = DUES_MAX if producer is None else BATCH_DUES_MAX
+        layout = await layout_of(entry, self._config, agree)
         batches, pace = [], Pace()
-        for number, some in self._by_partition(entry, records, partition, spread).items():
+        for number, some in self._by_partition(layout.partitions, records, partition, spread).items():
             await pace.rest()
             where = await self._catalog.partition(entry.name, number)
-            for group in by_bytes(some, where.config.batch_bytes_max):
-                dues = self._due_times(group, where.config)
-                parts = [(group, None)] if dues is None else by_due_times(group, dues)
-                batches += [PreparedBatch(where, part, -1, their_dues) for part, their_dues in parts]
+            parts = [p for group in by_bytes(some, layout.batch_bytes_max) for p in by_due_times(group, dues_max)]
+            if agree is not None and len(parts) > WINDOW:
+                raise RequestTooLarge(
+                    f"With an Idempotency-Key, a request may have {WINDOW} batches for a partition, not {len(parts)}. "
+                    "Split it; nothing was written."
+                )
+            batches += [PreparedBatch(where, part, -1, self._due_times(part, where.config)) for part in parts]
         prepared = PreparedRecords(entry.name, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
 
     def _by_partition(
-        self, entry: TopicEntry, records: Sequence[NewRecord], partition: int | None, spread: int | None
+        self, count: int, records: Sequence[NewRecord], partition: int | None, spread: int | None
     ) -> dict[int, list[NewRecord]]:
         """Partition → its records.  Records of a call without a key stay together.  An idempotent call has to choose
         the same partition when it is repeated, so its producer id, `spread`, decides."""
@@ -101,7 +132,6 @@ class RecordEncoder:
             raise InvalidRequest(
                 f"A request carries 1 to {self._config.records_per_request_max} records, not {len(records)}."
             )
-        count = entry.partitions
         keyless = spread % count if spread is not None else random.randrange(count)
         if partition is not None and all(r.partition is None for r in records):
             return {partition: list(records)}
@@ -126,18 +156,18 @@ class RecordEncoder:
         return None if all(due is None for due in dues) else dues
 
 
-def by_due_times(
-    records: Sequence[Given], dues: Sequence[int | None]
-) -> Iterator[tuple[list[Given], list[int | None] | None]]:
-    """Neighbours with at most DUES_MAX due times, and their due times; None where all of them are due now."""
-    first, seen = 0, set[int]()
-    for at, due in enumerate(dues):
-        if due is not None and due not in seen:
-            if len(seen) == DUES_MAX:
-                yield list(records[first:at]), list(dues[first:at])
+def by_due_times(records: list[NewRecord], most: int) -> Iterator[list[NewRecord]]:
+    """Neighbours with at most so many times of delivery.  Times that have passed count as well: a repeated request is
+    cut in the same places."""
+    first, seen = 0, set[tuple[int | None, int | None]]()
+    for at, record in enumerate(records):
+        given = (record.deliver_at_ms, record.deliver_after_ms)
+        if given != NO_TIME and given not in seen:
+            if len(seen) == most:
+                yield records[first:at]
                 first, seen = at, set()
-            seen.add(due)
-    yield list(records[first:]), list(dues[first:]) if seen else None
+            seen.add(given)
+    yield records[first:]
 
 
 def by_bytes(records: list[NewRecord], limit: int) -> list[list[NewRecord]]:

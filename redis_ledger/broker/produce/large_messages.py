@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import NamedTuple
 
-from redis_ledger.broker.produce.encode import PreparedBatch, PreparedRecords
+from redis_ledger.broker.produce.encode import Agree, PreparedBatch, PreparedRecords, layout_of
 from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.transactions.execute import Execute
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
@@ -73,20 +73,21 @@ class LargeMessages:
         *,
         transaction: TxnId | None = None,
         nonce: str = "",
+        agree: Agree | None = None,
         principal: str = "",
         may_create: Callable[[], bool] = always,
     ) -> LargeWritten:
         """value    pieces of any size, `message.size` bytes together.
-        nonce    the same for every attempt, for a message without a transaction of the caller
+        nonce    the same for every attempt, for a message without a transaction of the caller; and so is `agree`
 
         Raises RequestTooLarge, InvalidRequest, and the errors of produce, begin and commit.  The caller's transaction
         is aborted unless the error came before the first record.
         """
         self._check(message)
         try:
-            prepared, descriptor, chunk_bytes = await self._prepare(topic, message, nonce, may_create)
+            prepared, descriptor, chunk_bytes = await self._prepare(topic, message, nonce, agree, may_create)
         except UnknownTopic:  # the cached topic was deleted and created again
-            prepared, descriptor, chunk_bytes = await self._prepare(topic, message, nonce, may_create)
+            prepared, descriptor, chunk_bytes = await self._prepare(topic, message, nonce, agree, may_create)
         pieces = _pieces(value, chunk_bytes, message.size)
         if transaction is not None:
             await self._registry.register(transaction, prepared.participants)
@@ -114,10 +115,10 @@ class LargeMessages:
             raise InvalidRequest(f"The headers {', '.join(RESERVED)} are the broker's own; leave them out.")
 
     async def _prepare(
-        self, topic: str, message: LargeMessage, nonce: str, may_create: Callable[[], bool]
+        self, topic: str, message: LargeMessage, nonce: str, agree: Agree | None, may_create: Callable[[], bool]
     ) -> tuple[PreparedRecords, Descriptor, int]:
-        entry = await self._records.topic(topic, may_create)
-        described = describe(message.size, entry.setting("batch_bytes_max", self._config))
+        layout = await layout_of(await self._records.topic(topic, may_create), self._config, agree)
+        described = describe(message.size, layout.batch_bytes_max)
         if described is None:
             raise InvalidRequest(
                 f"Large messages need batch_bytes_max of at least {CHUNK_BYTES_MIN + OVERHEAD_BYTES}; raise it for "
@@ -127,8 +128,8 @@ class LargeMessages:
         record = NewRecord(message.key, b"", [*message.headers, descriptor.header()], timestamp_ms=message.timestamp_ms)
         partition = message.partition
         if partition is None and message.key is None and nonce:  # every attempt has to choose the same
-            partition = int(nonce[:8], 16) % entry.partitions
-        prepared = await self._records.prepare(topic, [record], partition=partition, may_create=may_create)
+            partition = int(nonce[:8], 16) % layout.partitions
+        prepared = await self._records.prepare(topic, [record], partition=partition, agree=agree, may_create=may_create)
         return prepared, descriptor, chunk_bytes
 
     def _timeout_ms(self, size: int) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from redis_ledger.broker.fetch.partition import PartitionFetch
 from redis_ledger.broker.produce.client_batches import ClientBatches
-from redis_ledger.broker.produce.encode import PreparedRecords, RecordEncoder, appended, encode_batch
+from redis_ledger.broker.produce.encode import Agree, PreparedRecords, RecordEncoder, appended, encode_batch
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
@@ -89,16 +89,20 @@ class Records:
         partition: int | None = None,
         transaction: TxnId | None = None,
         producer: ProducerSequence | None = None,
+        agree: Agree | None = None,
         may_create: Callable[[], bool] = always,
     ) -> list[Appended]:
         """Appends records.  Returns their offsets by partition; within a partition records keep their order.
 
         may_create   whether the caller may create the topic, if it does not exist and auto_create_topics is on
         producer     an idempotent producer; its sequence is that of the first record in each partition
+        agree        of a request with an Idempotency-Key: the layout of its first attempt
         """
 
         async def once() -> list[Appended]:
-            prepared = await self.prepare(topic, records, partition=partition, producer=producer, may_create=may_create)
+            prepared = await self.prepare(
+                topic, records, partition=partition, producer=producer, agree=agree, may_create=may_create
+            )
             if transaction is not None:
                 await self._registry.register(transaction, prepared.participants)
             return await self.append_prepared(prepared, transaction, producer)
@@ -112,11 +116,12 @@ class Records:
         *,
         partition: int | None = None,
         producer: ProducerSequence | None = None,
+        agree: Agree | None = None,
         may_create: Callable[[], bool] = always,
     ) -> PreparedRecords:
         """Checks records and chooses their partitions, and writes nothing.  Raises UnknownTopic, UnknownPartition,
         RequestTooLarge; TopicForbidden if the topic would have to be created and may_create returns False."""
-        return await self._encoder.prepare(await self.topic(topic, may_create), records, partition, producer)
+        return await self._encoder.prepare(await self.topic(topic, may_create), records, partition, producer, agree)
 
     async def append_prepared(
         self, prepared: PreparedRecords, transaction: TxnId | None, producer: ProducerSequence | None = None

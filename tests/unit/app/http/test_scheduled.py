@@ -74,7 +74,7 @@ async def test_single_record_is_scheduled_directly():
     [(_, (topic, records), kwargs)] = broker.calls
     assert (topic, records) == ("orders", [NewRecord(b"k", b"1", partition=2, deliver_after_ms=60_000)])
     assert kwargs.pop("may_create")() is True
-    assert kwargs == {"partition": 2, "producer": None}
+    assert kwargs == {"partition": 2, "producer": None, "agree": None}
 
 
 async def test_members_beside_records_are_defaults():
