@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.errors import UnknownPartition, UnknownTopic
+from redis_ledger.cursor import group_offsets
+from redis_ledger.errors import StoreUnavailable, UnknownPartition, UnknownTopic
 from redis_ledger.groups import coordinator
-from redis_ledger.store.keys import GroupKeys
+from redis_ledger.store.keys import GroupKeys, PartitionKeys
+from redis_ledger.store.store import Store
 from tests.support.broker import one
 from tests.support.consumer_members import Member as ConsumerMember
 from tests.support.group_offsets import commit, in_transaction, offsets, registry
@@ -66,6 +68,25 @@ async def test_a_deleted_group_leaves_nothing(broker):
     left = set(await broker.store.command("KEYS", f"{broker.store.prefix}:*")) - set(made)
     assert (left, before > 0) == (set(), True)
     assert (await offsets(broker), await registry(broker), await broker.subscriptions.list("t")) == ({}, {}, [])
+
+
+async def test_a_group_with_offsets_that_cannot_be_reached_is_listed_until_they_are_deleted(broker, monkeypatch):
+    await broker.topics.create("u")
+    await commit(broker, ("t", 0, 1), ("t", 1, 2), ("t", 2, 3), ("u", 0, 4))
+    delete = group_offsets.delete
+
+    async def failing(store: Store, keys: PartitionKeys, *args: Any) -> bool:
+        if keys.state == PartitionKeys(store.prefix, "t", 1).state:
+            raise StoreUnavailable("The shard is down.")
+        return await delete(store, keys, *args)
+
+    monkeypatch.setattr(group_offsets, "delete", failing)
+    with pytest.raises(StoreUnavailable, match="'g' on t may be left; repeat the request"):
+        await broker.groups.delete("g")
+    monkeypatch.undo()
+    assert (await offsets(broker), await broker.groups.names()) == ({("t", 1): 2}, ["g"])
+    await broker.groups.delete("g")
+    assert (await offsets(broker), await broker.groups.names()) == ({}, [])
 
 
 async def test_on_a_cluster_a_group_comes_and_goes_as_on_one_server(cluster_url, prefix):

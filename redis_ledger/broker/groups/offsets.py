@@ -27,6 +27,7 @@ from redis_ledger.errors import (
     InvalidTopicName,
     LedgerError,
     StaleMember,
+    StoreUnavailable,
     TransactionNotFound,
     UnknownPartition,
     UnknownTopic,
@@ -293,9 +294,15 @@ class Offsets:
         return [outcomes[each] for each in partitions]
 
     async def delete_group(self, group: str) -> None:
-        """All its offsets, and that there is such a group."""
-        for topic in await self.topics_of(group):
-            await self.forget_topic(group, topic, "always")
+        """All its offsets, and that there is such a group.  Raises StoreUnavailable if some may be left; the group is
+        listed then, and a repetition finds them."""
+        left = [
+            topic for topic in sorted(await self.topics_of(group)) if await self.forget_topic(group, topic, "always")
+        ]
+        if left:
+            raise StoreUnavailable(
+                f"Some offsets of group {group!r} on {', '.join(left)} may be left; repeat the request."
+            )
         k = GroupKeys(self._store.prefix, group)
         await asyncio.gather(
             self._store.command("DEL", k.topics, key=k.topics),
