@@ -251,9 +251,10 @@ class PartitionReader:
             raise Moved
         end = head.stable_offset if committed else head.end_offset
         found = await self.sidecar.resolved(logs.parse_log(answers[1]), offset, bytes_max)
-        if offset < self._reclaimed:
-            old = [entry for entry in found if logs.may_be_reclaimed(entry, self._reclaimed)]
-            found = logs.without_reclaimed(found, await self._aborted(old, answers[2]), self._reclaimed)
+        reclaimed = self._reclaimed  # what this read goes by; a concurrent one may raise it
+        if offset < reclaimed:
+            old = [entry for entry in found if logs.may_be_reclaimed(entry, reclaimed)]
+            found = logs.without_reclaimed(found, await self._aborted(old, answers[2]), reclaimed)
         entries = logs.that_fit(found, end, bytes_max, offset + records_max)
         if room is not None and entries:
             entries = entries[: await room.fit([entry.size for entry in entries])]
@@ -262,7 +263,7 @@ class PartitionReader:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
         aborted = await self._aborted(found[: len(entries) + 1] if entries else [], answers[2])
         try:
-            payloads = await self.payloads(entries) if entries else []
+            payloads = await self.payloads(entries, reclaimed) if entries else []
         except PayloadReclaimed:
             return await self._read_page(offset, committed, bytes_max, records_max, room)
         self.tail.learn(entries, payloads, head.end_offset)
@@ -328,9 +329,11 @@ class PartitionReader:
                 end_offset=head.end_offset,
             )
 
-    async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
+    async def payloads(self, entries: Sequence[logs.LogEntry], reclaimed: int | None = None) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption.
+        reclaimed: below it, entries of aborted transactions are left out already.  None: as far as this reader knows.
         Raises Moved when all that is missing is in Parquet, PayloadReclaimed when it may be of aborted transactions."""
+        reclaimed = self._reclaimed if reclaimed is None else reclaimed
         is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
         if is_partial:
             entries = await self._with_parts(entries)
@@ -361,7 +364,9 @@ class PartitionReader:
                         "this broker has no offload_home to read it from."
                     )
                 raise Moved
-            if await self._is_reclaimed([e for e in missing if logs.may_be_reclaimed(e, head.stable_offset)]):
+            if await self._is_reclaimed(
+                [e for e in missing if logs.may_be_reclaimed(e, head.stable_offset)], reclaimed
+            ):
                 raise PayloadReclaimed
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
@@ -370,16 +375,15 @@ class PartitionReader:
             return await _filtered(entries, found)
         return [found[e.ledger, e.entry] if e.has_payload else b"" for e in entries]
 
-    async def _is_reclaimed(self, missing: Sequence[logs.LogEntry]) -> bool:
-        """Whether this reader did not know that a payload was given back: nothing that is aborted can be lost."""
-        if not missing or missing[-1].last_offset < self._reclaimed:
+    async def _is_reclaimed(self, missing: Sequence[logs.LogEntry], reclaimed: int) -> bool:
+        """Whether a payload was given back that this read expected: nothing that is aborted can be lost."""
+        if not missing or missing[-1].last_offset < reclaimed:
             return False
         aborted = await self._aborted(missing, await self._aborted_page(missing[0].base_offset, ABORTED_MAX))
         gone = max((e.last_offset + 1 for e in missing if logs.is_aborted(e, aborted)), default=0)
-        is_news = gone > self._reclaimed
         await self._learn_reclaimed()
         self._reclaimed = max(self._reclaimed, gone)
-        return is_news
+        return gone > reclaimed
 
     async def _learn_reclaimed(self) -> None:
         reply = await self._store.command("HGET", self.keys.state, "reclaimed", key=self.keys.state)

@@ -78,25 +78,30 @@ async def test_readers_of_every_broker_pass_over_it_and_offsets_stay(pair, redis
             assert await values_of(broker, "t") == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("readers", [1, 2])
 @pytest.mark.parametrize("committed", [True, False])
-async def test_a_read_in_progress_at_another_broker_goes_on(pair, monkeypatch, committed):
+async def test_reads_in_progress_at_another_broker_go_on(pair, monkeypatch, committed, readers):
     first, second = pair
     await produce_all(first)
-    partition = await second.catalog.partition("t", 0)
-    payloads, calls = partition.reader.payloads, 0
+    reader = (await second.catalog.partition("t", 0)).reader
+    payloads, calls, is_reclaimed, one_by_one = reader.payloads, 0, asyncio.Event(), asyncio.Lock()
 
-    async def late(entries):
+    async def late(*args):
         nonlocal calls
         calls += 1
-        if calls == 1:  # it has read log, state and aborted set
+        if calls == readers:  # all of them have read log, state and aborted set
             await reclaim(first)
-        return await payloads(entries)
+            is_reclaimed.set()
+        await is_reclaimed.wait()
+        async with one_by_one:  # the first of them learns about it
+            return await payloads(*args)
 
-    monkeypatch.setattr(partition.reader, "payloads", late)
-    read = await partition.reader.read(0, committed=committed, bytes_max=1 << 20)
-    assert calls == 2
-    assert [entry.base_offset for entry in read.entries] == list(range(7))
-    assert [bool(payload) for payload in read.payloads] == [True, False, False, True, False, False, True]
+    monkeypatch.setattr(reader, "payloads", late)
+    reads = await asyncio.gather(*(reader._read_redis(0, committed, 1 << 20, 100, None) for _ in range(readers)))
+    assert calls == 2 * readers
+    for read in reads:
+        assert [entry.base_offset for entry in read.entries] == list(range(7))
+        assert [bool(payload) for payload in read.payloads] == [True, False, False, True, False, False, True]
 
 
 async def test_a_read_in_advance_of_reclaimed_payload_is_made_again(pair):
