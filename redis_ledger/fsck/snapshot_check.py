@@ -53,7 +53,8 @@ class SnapshotComparison:
         markers = trace.add(entries[:below])
         self._aborts += aborts_of(markers)
         if below < len(entries) or trace.end >= position:
-            self._difference = compare_trace(self._snapshot, trace)
+            end = trace.end if trace.end >= 0 else entries[0].base_offset  # the log may begin at the position
+            self._difference = compare_trace(self._snapshot, trace, end)
         return markers + trace.add(entries[below:])
 
     def difference(self, start: int) -> str:
@@ -67,10 +68,11 @@ def aborts_of(markers: Iterable[Marker]) -> list[Aborted]:
     return [Aborted(m.producer_id, m.first_offset, m.offset, m.stable) for m in markers if not m.is_commit]
 
 
-def compare_trace(snapshot: Snapshot, trace: LogTrace) -> str:
-    """What differs, but for aborts; "" if nothing does.  trace: of the log up to the position."""
+def compare_trace(snapshot: Snapshot, trace: LogTrace, end: int) -> str:
+    """What differs, but for aborts; "" if nothing does.  trace: of the log up to the position.  end: where the log has
+    an entry's end, or its beginning, at the position or behind it."""
     held = snapshot.trace()
-    if held.end != trace.end:
+    if held.end != end:
         return f"it ends at offset {held.end}, where no entry of the log ends"
     if held.open != trace.open:
         return f"it has open transactions of {_shown(held.open)}, and the log of {_shown(trace.open)}"

@@ -262,6 +262,17 @@ def test_the_window_of_an_ended_transaction_may_be_that_of_an_earlier_snapshot(i
     assert bool(comparison.difference(0)) == bool(words)
 
 
+@pytest.mark.parametrize(("start", "words"), [(2, ""), (3, ""), (4, "no entry of the log ends")])
+def test_a_log_may_begin_where_its_snapshot_ends(start, words):
+    entries = [batch(n) for n in range(6)]
+    trace = LogTrace()
+    trace.add(entries[:3])
+    comparison = SnapshotComparison(snapshot_of(trace, [], None))
+    comparison.add(LogTrace(), entries[start:])
+    assert words in comparison.difference(start)
+    assert bool(comparison.difference(start)) == bool(words)
+
+
 def test_aborts_below_the_log_start_are_not_compared():
     row = Aborted(7, 1, 4, 5)
     assert compare_aborts([row], [], 5) == compare_aborts([], [row], 5) == ""
