@@ -7,7 +7,6 @@ app = create_app(open_broker)             an async function opens the broker; th
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import cache
@@ -15,7 +14,6 @@ from typing import Any
 
 import msgspec
 from fastapi import FastAPI
-from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,8 +24,8 @@ from redis_ledger.app.http import docs_page as docs
 from redis_ledger.app.http import errors
 from redis_ledger.app.http.asgi import Receive, Scope, Send
 from redis_ledger.app.http.authorization import PUBLIC
-from redis_ledger.app.http.fast_path import ANY, SHAPES, FastPath, pattern
-from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
+from redis_ledger.app.http.fast_path import FastPath, pattern
+from redis_ledger.app.http.openapi import document
 from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, count_unrouted
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.app.http.routers import (
@@ -150,28 +148,19 @@ def create_app(broker: Broker | OpenBroker, hooks: test_hooks.Hooks | None = Non
     )  # fmt: skip
     app.openapi = _openapi  # type: ignore[method-assign]  # FastAPI's documented way to replace the document
     for operation in (*operations, *_PAGES):
-        path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
-        app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
+        app.router.routes.append(_route(operation.path, _Endpoint(operation, services), methods=[operation.method]))
     console = Console(services)
-    app.router.routes += [Route("/console", console), Route("/console/{page:path}", console)]
+    app.router.routes += [_route("/console", console), _route("/console/{name}", console)]
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(Exception, _internal_problem)
     return FastPath(app, services, OPERATIONS)
 
 
-class _Shape(Convertor[str]):
-    """A path parameter in Starlette's router, with the pattern of the fast path."""
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
-
-
-_PARAMETER = re.compile(r"\{(\w+)\}")
-for _name in PATH_PARAMETERS:
-    register_url_convertor(_name, type(f"_{_name}", (_Shape,), {"regex": SHAPES.get(_name, ANY)})())
+def _route(path: str, endpoint: Any, methods: list[str] | None = None) -> Route:
+    """A route with the pattern of the fast path.  Starlette's own ends in `$`, which accepts a newline after it."""
+    route = Route(path, endpoint, methods=methods)
+    route.path_regex = pattern(path)
+    return route
 
 
 class _Endpoint:

@@ -3,6 +3,8 @@
     first request  within idle_s of the connection                                              else closed
     head           within head_s of its first byte, HEAD_BYTES_MAX bytes, HEADERS_MAX headers   else 408, 431
     body           within body_s, plus one second per BODY_BYTES_PER_S received                 else closed
+    trailers       ignored; HEAD_BYTES_MAX bytes                                                else closed
+    pipelining     PIPELINED_MAX requests behind the one that is answered                       else closed
     response       read by the client within DEAF_S_MAX                                         else closed
     certificate    until it expires                                                             then closed
 
@@ -22,6 +24,7 @@ from typing import Any
 from redis_ledger.app.http.authentication import PEER
 from redis_ledger.app.http.cork import CorkedProtocol
 from redis_ledger.app.http.errors import CONTENT_TYPE, problem
+from redis_ledger.app.http.request_head import flaw
 from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.client_memory import UNREAD_S_MAX, ClientMemory
@@ -32,6 +35,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog
 
 HEAD_BYTES_MAX = 65_536
 HEADERS_MAX = 100
+PIPELINED_MAX = 16
 BODY_BYTES_PER_S = 10_000
 DEAF_S_MAX = 60.0
 LOOK_EVERY_S = 1.0
@@ -82,6 +86,7 @@ class GuardedProtocol(CorkedProtocol):
         self._named: Named | None = None
         self._since = 0.0  # start of the incomplete request; 0: none
         self._fed = 0  # bytes received of it
+        self._since_body = 0  # bytes received since its last body bytes
         self._deaf_since = self._closing_since = 0.0
         self._is_aborted = False
         self._slow_since = 0.0  # since when the client lags behind a chunked response
@@ -112,8 +117,14 @@ class GuardedProtocol(CorkedProtocol):
             self._fed += len(data)
         else:
             self._since, self._fed = self.loop.time(), len(data)
+        self._since_body += len(data)
         super().data_received(data)
-        if self._since and self._fed > HEAD_BYTES_MAX and not self._has_head() and not self.transport.is_closing():
+        if not self._since or self.transport.is_closing():
+            return
+        if self._has_head():
+            if self._since_body > HEAD_BYTES_MAX:
+                self._close("the trailers are too large")
+        elif self._fed > HEAD_BYTES_MAX:
             self._answer(431, _LARGE)
 
     def on_message_begin(self) -> None:
@@ -125,7 +136,12 @@ class GuardedProtocol(CorkedProtocol):
             scope: Any = self.scope
             scope[PEER] = self._named.principal
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._has_head():  # a trailer is no header, and uvicorn would keep any number of them
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        self._since_body = 0
         if self._is_spare and self.url != LIVE:
             metrics.http_refused.inc()
             self.transport.close()
@@ -138,7 +154,17 @@ class GuardedProtocol(CorkedProtocol):
             if size > HEAD_BYTES_MAX:
                 self._refused = 431, _LARGE
                 raise _Refused
+        if len(self.pipeline) >= PIPELINED_MAX:
+            self._refused = 400, f"At most {PIPELINED_MAX} requests are sent before the first response."
+            raise _Refused
+        if (reason := flaw(self.parser.get_http_version(), self.url, self.headers)) is not None:
+            self._refused = 400, reason
+            raise _Refused
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._since_body = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._since, self._fed = 0.0, 0
