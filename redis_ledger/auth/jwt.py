@@ -1,7 +1,7 @@
 """JSON Web Tokens: verification with the keys of their issuer, and the principal that they name.
 
     header.claims.signature     kid selects the key, and the key fixes the algorithm; both must agree
-    iss, aud, exp               required and checked, with 30 s of clock skew
+    iss, aud, exp               required and checked, with 30 s of clock skew; times are numbers
     "User:" + claims["sub"]     or the claim that a setting names
 
 Only asymmetric algorithms are accepted: a verifier must not be able to issue tokens, and `none` proves nothing.
@@ -23,6 +23,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 KINDS = frozenset(("RSA", "EC", "OKP"))
 LEEWAY_S = 30
 PRINCIPAL_CHARACTERS_MAX = 255
+TIME_MAX_S = 2**53 // 1000  # in ms it is still exact in JSON
 _REFUSED = "The JSON Web Token is not valid here"
 
 
@@ -78,8 +79,11 @@ def verify(token: str, keys: Mapping[str, Any], expected: Expected) -> tuple[str
         raise Unauthenticated(f"{_REFUSED}: it has expired. Get another one.") from None
     except jwt.InvalidAudienceError:
         raise Unauthenticated(f"{_REFUSED}: it was issued for another audience (aud).") from None
-    except (jwt.PyJWTError, ValueError, TypeError):
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError):
         raise Unauthenticated(f"{_REFUSED}. Get another one.") from None
+    for each in ("exp", "nbf", "iat"):  # PyJWT accepts numbers in strings
+        if not _is_time(claims.get(each, 0)):
+            raise Unauthenticated(f"{_REFUSED}: its claim {each!r} is no time.")
     name = claims.get(expected.claim)
     if (
         not isinstance(name, str)
@@ -90,6 +94,10 @@ def verify(token: str, keys: Mapping[str, Any], expected: Expected) -> tuple[str
     ):
         raise Unauthenticated(f"{_REFUSED}: its claim {expected.claim!r} is no name.")
     return f"User:{name}", (int(claims["exp"]) + LEEWAY_S) * 1000
+
+
+def _is_time(claim: object) -> bool:
+    return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim <= TIME_MAX_S
 
 
 def library() -> Any:

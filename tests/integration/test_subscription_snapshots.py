@@ -212,6 +212,7 @@ WRONG = {
     "too many ranges": (lambda kept: with_acks(kept, "AQEB" * 40_000), 413, "request_too_large"),
     "another version": (lambda kept: changed(kept, version=2), 400, "invalid_request"),
     "another topic": (lambda kept: changed(kept, topic="u", topic_id="1"), 409, "snapshot_mismatch"),
+    "another topic's name": (lambda kept: changed(kept, topic="u"), 409, "snapshot_mismatch"),
     "the topic of before": (lambda kept: changed(kept, topic_id="1"), 409, "snapshot_mismatch"),
     "another kind": (lambda kept: changed(kept, kind="exclusive"), 409, "snapshot_mismatch"),
     "a Kafka group": (lambda kept: changed(kept, kind="kafka"), 400, "invalid_request"),

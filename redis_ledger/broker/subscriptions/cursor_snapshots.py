@@ -130,7 +130,7 @@ class CursorSnapshots:
 
 def check(to: CursorSnapshot, topic: str, topic_id: str, kind: SubscriptionKind, partitions: int) -> None:
     """Raises if a snapshot does not fit a subscription of this kind on this topic."""
-    if to.topic_id != topic_id:
+    if (to.topic, to.topic_id) != (topic, topic_id):
         again = f"Topic {topic!r} was deleted and created again since the snapshot was taken."
         raise SnapshotMismatch(again if to.topic == topic else f"The snapshot is of topic {to.topic!r}, not {topic!r}.")
     if to.kind != kind:

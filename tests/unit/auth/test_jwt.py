@@ -59,6 +59,8 @@ def without(name):
     [
         signed(claims(exp=int(time.time()) - 31)),
         signed(claims(nbf=int(time.time()) + 600)),
+        *(signed(claims(exp=exp)) for exp in ("9999999999", 10**30, 2**53, float("inf"), float("nan"), True)),
+        signed(claims(nbf="1")), signed(claims(nbf=float("-inf"))), signed(claims(iat="1")), signed(claims(iat=-1)),
         signed(claims(iss="https://evil.example")),
         signed(claims(aud="another")),
         signed(claims(sub="")), signed(claims(sub="*")), signed(claims(sub=" ")),
