@@ -43,7 +43,7 @@ APIS = {
 }  # fmt: skip
 # What members of a group say to each other through the broker, which looks inside for the topics.
 DATA = {"ConsumerProtocolSubscription": "0-3", "ConsumerProtocolAssignment": "0-3"}
-READ_BY_BROKER = {"ConsumerProtocolSubscription"}
+READ_BY_BROKER = set(DATA)
 NAMES = {f"{api}{kind}": ours for api, ours in APIS.items() for kind in ("Request", "Response")} | DATA
 
 

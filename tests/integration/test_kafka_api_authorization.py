@@ -10,6 +10,11 @@ import pytest
 
 from redis_ledger.auth.acl import OPERATIONS_OF, Filter, Op, Resource
 from redis_ledger.kafka.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from redis_ledger.kafka.protocol.messages.consumer_protocol_assignment import (
+    ConsumerProtocolAssignment,
+    TopicPartition,
+)
+from redis_ledger.kafka.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from redis_ledger.kafka.protocol.messages.describe_cluster_request import DescribeClusterRequest
@@ -17,6 +22,7 @@ from redis_ledger.kafka.protocol.messages.describe_groups_request import Describ
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.primitives import NO_UUID
+from tests.support import kafka_codec
 from tests.support.consumer_members import Member as Consumer
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_groups import QUICK, Member
@@ -151,6 +157,32 @@ async def test_group_description_hides_undescribable_topics(world):
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "secret")
     [found] = (await ada.ask(ConsumerGroupDescribeRequest(["g"]), 1)).groups
     assert (found.error_code, len(found.members)) == (0, 1)
+    await root.join("secret", "nothing")
+    [found] = (await ada.ask(ConsumerGroupDescribeRequest(["g"]), 1)).groups
+    assert (found.error_code, found.members) == (TOPIC, [])
+
+
+async def test_classic_group_is_described_without_topics_that_the_caller_may_not_describe(world):
+    for user, topics in (("ada", ["orders", "secret"]), ("bob", ["orders"])):
+        await world.allow(user, Op.READ, Resource.GROUP, "g")
+        for topic in topics:
+            await world.allow(user, Op.READ, Resource.TOPIC, topic)
+    wants = kafka_codec.subscription(1, ConsumerProtocolSubscription(["orders"]))
+    gets = {topic: kafka_codec.assignment(0, ConsumerProtocolAssignment([TopicPartition(topic, [0])]))
+            for topic in ("orders", "secret")}  # fmt: skip
+    ada, bob = await world.client("ada"), await world.client("bob")
+    members = [Member(ada), Member(await world.client("ada"))]
+    await asyncio.gather(*(member.join(wants) for member in members))
+    shares = dict(zip((member.id for member in members), gets.values(), strict=True))
+    await asyncio.gather(*(member.sync(shares) for member in members))
+
+    async def described(client: Any) -> list[tuple[bytes, bytes]]:
+        [found] = (await client.ask(DescribeGroupsRequest(["g"]), 5)).groups
+        assert (found.error_code, found.group_state) == (0, "Stable")
+        return sorted((each.member_metadata, each.member_assignment) for each in found.members)
+
+    assert await described(ada) == sorted((wants, share) for share in gets.values())
+    assert await described(bob) == [(b"", b""), (wants, gets["orders"])]
 
 
 async def test_undescribable_topic_is_not_revealed_by_a_delete(world):

@@ -39,8 +39,10 @@ async def handle(request: ConsumerGroupDescribeRequest, call: RequestContext) ->
             call.check(Op.DESCRIBE, Resource.GROUP, group)
             topics = await consumers.topics()
             found = await consumers.describe(group)
-            read = {one[0] for member in found.members for one in (*member.assigned, *member.target)}
-            if not all(call.allows(Op.DESCRIBE, Resource.TOPIC, topics.names[each]) for each in read & {*topics.names}):
+            ids = {one[0] for member in found.members for one in (*member.assigned, *member.target)}
+            names = {topics.names[each] for each in ids & {*topics.names}}
+            names.update(name for member in found.members for name in member.names)
+            if not all(call.allows(Op.DESCRIBE, Resource.TOPIC, name) for name in names):
                 raise TopicForbidden("The group is subscribed to topics that the caller may not describe.")
         except LedgerError as error:
             return DescribedGroup(group_code(error), message_of(error), group)

@@ -19,7 +19,7 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.kafka.group_offsets import coordinator_code
-from redis_ledger.kafka.protocol.consumer_protocol import read_subscription
+from redis_ledger.kafka.protocol.consumer_protocol import CONSUMERS, read_subscription
 from redis_ledger.kafka.protocol.messages.offset_delete_request import OffsetDeleteRequest
 from redis_ledger.kafka.protocol.messages.offset_delete_response import (
     OffsetDeleteResponse,
@@ -31,7 +31,6 @@ from redis_ledger.kafka.request_context import NONE, RequestContext
 from redis_ledger.kafka.security.api_authorization import note
 
 VERSIONS = (0, 0)
-CONSUMERS = "consumer"  # the protocol type
 
 
 async def handle(request: OffsetDeleteRequest, call: RequestContext) -> OffsetDeleteResponse:

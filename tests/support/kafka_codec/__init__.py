@@ -11,14 +11,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from redis_ledger.kafka.protocol.consumer_protocol import VERSION_BYTES, read
+from redis_ledger.kafka.protocol.consumer_protocol import VERSION_BYTES
 from redis_ledger.kafka.protocol.frame import API_VERSIONS_KEY, LENGTH_BYTES
 from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from redis_ledger.kafka.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from redis_ledger.kafka.protocol.primitives import DAMAGE, BadFrame, Buffer, Decoder, Encoder, Message, skip_tags
 from redis_ledger.kafka.protocol.registry import message_module
 from tests.support.kafka_codec.messages import consumer_protocol_assignment, consumer_protocol_subscription
-from tests.support.kafka_codec.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 
 _length = struct.Struct(">i")
 _request_head = struct.Struct(">ihhi")
@@ -76,10 +76,6 @@ def read_response(api_key: int, version: int, frame: memoryview) -> tuple[int, A
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
     return correlation_id, decode_response(api_key, version)(frame, pos)
-
-
-def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
-    return read(assignment, consumer_protocol_assignment.DECODERS)
 
 
 def subscription(version: int, message: ConsumerProtocolSubscription) -> bytes:

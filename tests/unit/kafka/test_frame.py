@@ -6,18 +6,18 @@ import pytest
 
 from redis_ledger.kafka.protocol import frame
 from redis_ledger.kafka.protocol.api import UnknownApi, UnknownVersion
-from redis_ledger.kafka.protocol.consumer_protocol import read_subscription
+from redis_ledger.kafka.protocol.consumer_protocol import read_assignment, read_subscription
 from redis_ledger.kafka.protocol.frame import RequestHeader
 from redis_ledger.kafka.protocol.messages import (
     API_VERSIONS,
+    consumer_protocol_assignment,
     consumer_protocol_subscription,
 )
 from redis_ledger.kafka.protocol.messages.heartbeat_response import HeartbeatResponse
 from redis_ledger.kafka.protocol.primitives import BadFrame, long_length, uvarint
 from redis_ledger.kafka.protocol.registry import message_module
 from tests.support import kafka_codec
-from tests.support.kafka_codec import assignment, read_assignment, subscription
-from tests.support.kafka_codec.messages import consumer_protocol_assignment
+from tests.support.kafka_codec import assignment, subscription
 
 
 def header_of(text: str) -> RequestHeader:
