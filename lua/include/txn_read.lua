@@ -34,6 +34,7 @@ end
 
 local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed", "aborted", "timeout",
   "rollbacks")
+if not held[1] then return { TXN_NOT_FOUND } end
 local following, entry = tonumber(held[1]), format("%d", tonumber(held[2]) + 1)
 local created, committed, aborted, timeout = 0, 0, 0, 0
 local active = redis.call("HLEN", KEYS[2]) - 1

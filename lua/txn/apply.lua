@@ -29,6 +29,7 @@ RETURNS     {OK, lowest live serial or "", next serial, replies, last log entry 
                        complete: outcome or "more" (call it again);  expire: "-" when nothing is due
                        end, complete of a transaction that has ended: "ended", outcome
             | {TXN_NOT_FOUND} | {TXN_STATUS, state} | {TXN_STATUS, "ended", outcome} | {TOO_MANY}
+            or, for all of them, {TXN_NOT_FOUND}: there is no such coordinator, since Redis has lost its data
 COMPLEXITY  O(operations + transactions they name + participants they add); a call deletes at most 1000 log records and
             participants of finished transactions
 WRITES      after everything was read and checked; a repeated call that allocates a serial or a producer id returns the

@@ -17,10 +17,11 @@ import msgspec
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import StoreUnavailable
+from redis_ledger.errors import RedisUnfit, StoreUnavailable
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.group_commit import GroupCommit, Trigger
 from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import transaction_metrics
@@ -208,6 +209,10 @@ class Coordinator:
 
     def _settle(self, operations: list[_Operation], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
+        if error is None and done.result()[0] == Status.TXN_NOT_FOUND:
+            error = RedisUnfit(
+                f"Redis does not hold coordinator {self.number} any more: its data was lost or replaced."
+            )
         if error is not None:
             for operation in operations:
                 if not operation.future.done():

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.errors import LedgerError, RedisUnfit
+from redis_ledger.errors import LedgerError, RedisUnfit, StoreUnavailable
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.node_status import NodeState
@@ -105,6 +105,9 @@ async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: 
             redis.start()
         # Not one write is answered, from the first moment on: neither offset nor topic nor id is given out again
         for broker in all_of_them:
+            for act in (broker.transactions.begin, broker.producers.allocate):
+                with pytest.raises(StoreUnavailable):
+                    await act()
             with pytest.raises(LedgerError):
                 await broker.records.produce("orders", records("x", partition=1))
             with pytest.raises(LedgerError):

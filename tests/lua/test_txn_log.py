@@ -7,6 +7,7 @@ import random
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.proto.txn_log_pb2 import TransactionLogRecord as Record
 from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus as Status
+from redis_ledger.store.script_status import Status as ScriptStatus
 from redis_ledger.txn.log import MAGIC, VERSION, decode
 from tests.support.ledger_scripts import TxnCoordinator
 
@@ -154,3 +155,11 @@ def test_a_replay_of_the_log_gives_the_state_the_coordinator_is_in(coordinator):
     assert {serial: (status, set(names)) for serial, (status, names) in replayed.items()} == {
         serial: (status, set(names)) for serial, (status, names) in held.items()
     }
+
+
+def test_a_coordinator_that_redis_has_lost_is_not_found_and_not_written(coordinator):
+    coordinator.begin()
+    coordinator.client.delete(*coordinator.client.keys(f"{coordinator.tag}:*"))
+    args = (coordinator.now, "b1", 2, 1000, 100, 0, 1000, 1, 1000, 100, "allocate", "", "")
+    assert coordinator.run("txn/apply", coordinator.keys.all(), *args) == [ScriptStatus.TXN_NOT_FOUND]
+    assert coordinator.dump() == {}
