@@ -331,8 +331,8 @@ class PartitionReader:
 
     async def payloads(self, entries: Sequence[logs.LogEntry], reclaimed: int | None = None) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption.
-        reclaimed: below it, entries of aborted transactions are left out already.  None: as far as this reader knows.
-        Raises Moved when all that is missing is in Parquet, PayloadReclaimed when it may be of aborted transactions."""
+        reclaimed: below it, entries of aborted transactions are left out already (None: as this reader knows).
+        Raises Moved when all that is missing is in Parquet, PayloadReclaimed when it may be of aborted ones."""
         reclaimed = self._reclaimed if reclaimed is None else reclaimed
         is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
         if is_partial:
@@ -364,9 +364,8 @@ class PartitionReader:
                         "this broker has no offload_home to read it from."
                     )
                 raise Moved
-            if await self._is_reclaimed(
-                [e for e in missing if logs.may_be_reclaimed(e, head.stable_offset)], reclaimed
-            ):
+            of_transactions = [e for e in missing if logs.may_be_reclaimed(e, head.stable_offset)]
+            if await self._is_reclaimed(of_transactions, reclaimed):
                 raise PayloadReclaimed
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
@@ -381,13 +380,12 @@ class PartitionReader:
             return False
         aborted = await self._aborted(missing, await self._aborted_page(missing[0].base_offset, ABORTED_MAX))
         gone = max((e.last_offset + 1 for e in missing if logs.is_aborted(e, aborted)), default=0)
-        await self._learn_reclaimed()
-        self._reclaimed = max(self._reclaimed, gone)
+        await self._learn_reclaimed(gone)
         return gone > reclaimed
 
-    async def _learn_reclaimed(self) -> None:
+    async def _learn_reclaimed(self, at_least: int = 0) -> None:
         reply = await self._store.command("HGET", self.keys.state, "reclaimed", key=self.keys.state)
-        self._reclaimed = max(self._reclaimed, int(reply or 0))
+        self._reclaimed = max(self._reclaimed, int(reply or 0), at_least)
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
         """The same entries, with the records of partial ones read from the log."""

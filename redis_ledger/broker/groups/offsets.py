@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -232,12 +233,8 @@ class Offsets:
                 raise place
             if place.topic in refused:
                 raise refused[place.topic]
-            return await self._on(
-                place,
-                lambda p: registers.fetch(
-                    self._store, p.keys, p.topic_id, group, generation=raise_fence, now_ms=self._clock.now_ms()
-                ),
-            )
+            fetch = partial(registers.fetch, generation=raise_fence, now_ms=self._clock.now_ms())
+            return await self._on(place, lambda p: fetch(self._store, p.keys, p.topic_id, group))
 
         found = await _each(one, places)
         waiting = {txn for each in found if isinstance(each, GroupOffset) for txn in each.pending} if settle else ()
@@ -247,7 +244,8 @@ class Offsets:
                 found[i] = each
         stored = [_stored(*where, what) for where, what in zip(wanted, found, strict=True)]
         if partitions is None:
-            stored = [each for each, what in zip(stored, found, strict=True) if _is_kept(what)]
+            is_kept = [isinstance(what, LedgerError) or what.time_ms >= 0 for what in found]
+            stored = [each for each, kept in zip(stored, is_kept, strict=True) if kept]
         return stored
 
     async def _end(self, txn: TxnId) -> bool:
@@ -303,10 +301,10 @@ class Offsets:
             raise StoreUnavailable(
                 f"Some offsets of group {group!r} on {', '.join(left)} may be left; repeat the request."
             )
-        k = GroupKeys(self._store.prefix, group)
+        k, command = GroupKeys(self._store.prefix, group), self._store.command
+        registered = self._keys.groups
         await asyncio.gather(
-            self._store.command("DEL", k.topics, key=k.topics),
-            self._store.command("HDEL", self._keys.groups, encode_name(group), key=self._keys.groups),
+            command("DEL", k.topics, key=k.topics), command("HDEL", registered, encode_name(group), key=registered)
         )
 
     async def expire(self, is_live: Callable[[str], bool]) -> int:
@@ -384,10 +382,6 @@ def _stored(topic: str, partition: int, what: GroupOffset | LedgerError) -> Stor
     if isinstance(what, LedgerError):
         return StoredOffset(topic, partition, error=what)
     return StoredOffset(topic, partition, what.offset, what.leader_epoch, what.metadata, what.pending)
-
-
-def _is_kept(what: GroupOffset | LedgerError) -> bool:
-    return isinstance(what, LedgerError) or what.time_ms >= 0
 
 
 async def _caught(work: Awaitable[T]) -> T | LedgerError:
