@@ -10,6 +10,7 @@
 
 `scripts/unasync.py` turns the left names into the right ones, so `_async/` may use nothing else to wait.  A condition
 is waited for within `with mutex:`; that holds nothing on an event loop and releases the lock while a thread sleeps.
+After a fork, a mutex and an event of the parent raise ClientClosed in the child: no thread is there to release them.
 """
 
 from __future__ import annotations
@@ -18,28 +19,35 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
+
+from redis_ledger.client.forks import Process
 
 T = TypeVar("T")
 
 
 class AsyncMutex:
-    __slots__ = ()
+    __slots__ = ("_process",)
+
+    def __init__(self) -> None:
+        self._process = Process()
 
     def __enter__(self) -> None:
-        return None
+        self._process.check()
 
     def __exit__(self, *_: object) -> None:
         return None
 
 
 class Mutex:
-    __slots__ = ("lock",)
+    __slots__ = ("_process", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock, self._process = threading.RLock(), Process()
 
     def __enter__(self) -> None:
+        self._process.check()
         self.lock.acquire()
 
     def __exit__(self, *_: object) -> None:
@@ -87,8 +95,50 @@ class Condition:
         self._condition.notify_all()
 
 
-AsyncEvent = asyncio.Event
-Event = threading.Event
+class AsyncEvent:
+    __slots__ = ("_event", "_process")
+
+    def __init__(self) -> None:
+        self._event, self._process = asyncio.Event(), Process()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def clear(self) -> None:
+        self._event.clear()
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Returns whether it has happened; False when the time is up."""
+        if not self._event.is_set():
+            self._process.check()
+            with suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(self._event.wait(), timeout_s)
+        return self._event.is_set()
+
+
+class Event:
+    __slots__ = ("_event", "_process")
+
+    def __init__(self) -> None:
+        self._event, self._process = threading.Event(), Process()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def clear(self) -> None:
+        self._event.clear()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        if not self._event.is_set():
+            self._process.check()
+            self._event.wait(timeout_s)
+        return self._event.is_set()
 
 
 class AsyncWorker:
@@ -125,14 +175,14 @@ class AsyncResult(Generic[T]):
     def __await__(self) -> Generator[Any, None, T]:
         return self.result().__await__()
 
-    async def result(self) -> T:
+    async def result(self, timeout_ms: int | None = None) -> T:
         raise NotImplementedError
 
 
 class Result(Generic[T]):
     __slots__ = ()
 
-    def result(self) -> T:
+    def result(self, timeout_ms: int | None = None) -> T:
         raise NotImplementedError
 
 

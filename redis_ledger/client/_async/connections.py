@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import httpx
 
+from redis_ledger.client.forks import Process
+
 IDLE_S_MAX = 5.0  # as in httpx; a connection that is idle for longer is closed
 
 Idle: TypeAlias = "deque[tuple[float, httpx.AsyncBaseTransport]]"
@@ -71,9 +73,13 @@ class _Body(httpx.AsyncByteStream):
         connection: httpx.AsyncBaseTransport,
     ) -> None:
         self._stream, self._connections, self._idle, self._connection = stream, connections, idle, connection
+        self._process = Process()
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._stream.__aiter__()
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._process.check()
+        async for piece in self._stream:
+            yield piece
+            self._process.check()  # what follows belongs to the process that asked for it
 
     async def aclose(self) -> None:
         try:

@@ -12,6 +12,7 @@ Idempotency-Key.  So each append has a producer of its own, which another one us
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from redis_ledger.client import batches
@@ -23,7 +24,7 @@ from redis_ledger.client.batches import BatchingOptions, Entry, SendResult
 from redis_ledger.client.concurrency import AsyncEvent, AsyncMutex
 from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack, is_batch_only
 from redis_ledger.client.joint import Part
-from redis_ledger.errors import LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
+from redis_ledger.errors import ClientClosed, LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.batch import SEQUENCES
 
@@ -88,7 +89,8 @@ class AsyncDeferred:
 
     def __del__(self) -> None:
         # A transaction that is abandoned is neither committed nor aborted.
-        self._shared.count(-self._counted)
+        with suppress(ClientClosed):  # in a process that was forked since
+            self._shared.count(-self._counted)
 
     def __bool__(self) -> bool:
         return bool(self._batches or self._acks)

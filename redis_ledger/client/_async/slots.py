@@ -15,9 +15,12 @@ from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex
 
 class AsyncSlots:
     def __init__(self, count: int) -> None:
-        self._free = count
+        self._count = self._free = count
         self._mutex = AsyncMutex()
         self._queue: dict[AsyncCondition, None] = {}  # one condition for each caller that waits, oldest first
+
+    def anew(self) -> AsyncSlots:
+        return AsyncSlots(self._count)
 
     @asynccontextmanager
     async def taken(self, until_s: float) -> AsyncIterator[bool]:

@@ -14,6 +14,7 @@ import itertools
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache, partial
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
@@ -85,13 +86,25 @@ class AsyncTransport:
         own = answers.headers(headers, USER_AGENT)
         self._addresses = lru_cache(ADDRESSES_MAX)(answers.parsed)  # to parse one takes as long as to send it
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
+        self._connect: Callable[[], httpx.AsyncBaseTransport] | None = None
         if http is None:
             trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
             if trusted is True:
                 trusted = public_authorities()
             one = httpx.Limits(max_connections=1, max_keepalive_connections=1)
-            http = AsyncConnections(partial(httpx.AsyncHTTPTransport, verify=trusted, limits=one, trust_env=False))
+            self._connect = partial(httpx.AsyncHTTPTransport, verify=trusted, limits=one, trust_env=False)
+            http = AsyncConnections(self._connect)
         self._http, self._headers = http, dict(own)
+
+    def anew(self) -> AsyncTransport:
+        """The same without its connections, for a process that was forked.  Itself if it was given `http`: what that
+        shares with the parent is not known."""
+        if self._connect is None:
+            return self
+        other = copy(self)
+        other._requests, other._polls = self._requests.anew(), self._polls.anew()
+        other._http = AsyncConnections(self._connect)
+        return other
 
     async def close(self) -> None:
         self._is_closed = True

@@ -32,6 +32,7 @@ from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.deadline import TIMEOUT_MS
+from redis_ledger.client.forks import in_child
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
 from redis_ledger.client.sources import Source, where
 from redis_ledger.client.values import ids_of
@@ -86,7 +87,7 @@ class Client:
         http: httpx.BaseTransport | None = None,
     ) -> None:
         token, token_file = given(token, token_file)
-        self._transport = Transport(
+        transport = Transport(
             [urls] if isinstance(urls, str) else urls,
             timeout_ms=timeout_ms,
             attempt_ms=attempt_ms,
@@ -100,6 +101,15 @@ class Client:
             key_file=key_file,
             http=http,
         )
+        self._begin(transport)
+        in_child(self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        """In a process that was forked: forgets the connections, threads and objects of the parent, which goes on."""
+        self._begin(self._transport.anew())
+
+    def _begin(self, transport: Transport) -> None:
+        self._transport = transport
         self.topics = Topics(self._transport)
         self.subscriptions = Subscriptions(self._transport)
         self.transactions = Transactions(self._transport)

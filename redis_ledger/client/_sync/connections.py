@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import httpx
 
+from redis_ledger.client.forks import Process
+
 IDLE_S_MAX = 5.0  # as in httpx; a connection that is idle for longer is closed
 
 Idle: TypeAlias = "deque[tuple[float, httpx.BaseTransport]]"
@@ -71,9 +73,13 @@ class _Body(httpx.SyncByteStream):
         connection: httpx.BaseTransport,
     ) -> None:
         self._stream, self._connections, self._idle, self._connection = stream, connections, idle, connection
+        self._process = Process()
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._stream.__iter__()
+        self._process.check()
+        for piece in self._stream:
+            yield piece
+            self._process.check()  # what follows belongs to the process that asked for it
 
     def close(self) -> None:
         try:

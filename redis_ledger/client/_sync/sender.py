@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TypeAlias
 
-from redis_ledger.client import answers, batches
+from redis_ledger.client import answers, arguments, batches
 from redis_ledger.client._sync.transport import BATCH, Transport, path
 from redis_ledger.client.batches import Accumulator, BatchingOptions, Entry, SendResult
 from redis_ledger.client.bodies import ProducedBody, ProducerBody, places_of, record_body
@@ -61,10 +61,18 @@ class Sending(Result[RecordPosition]):
         self._hurry = hurry
         self._hurrying: Worker | None = None
 
-    def result(self) -> RecordPosition:
+    def result(self, timeout_ms: int | None = None) -> RecordPosition:
+        """Waits until the broker has answered, or for at most timeout_ms.
+
+        Raises OutcomeUnknown when the time is up: the record may still be written, and `result` may be called again.
+        Raises ClientClosed in a process that was forked since.
+        """
+        if timeout_ms is not None:
+            arguments.check(timeout_ms=timeout_ms)
         if self._hurry is not None and not self._batch.settled.is_set():
             self._hurry()
-        self._batch.settled.wait()
+        if not self._batch.settled.wait(None if timeout_ms is None else timeout_ms / 1000):
+            raise OutcomeUnknown(f"The record is still on its way after {timeout_ms} ms; call result() again.")
         return self._batch.position(self._index)
 
     def is_done(self) -> bool:
@@ -171,6 +179,8 @@ class Sender:
         finally:
             with self._mutex:
                 self._is_closing = True
+                for batch in self._accumulator.drop(...):  # after a flush that was interrupted
+                    batch.settle(ClientClosed("The producer was closed before this record was sent."))
                 self._work.notify_all()
                 self._settled.notify_all()
                 workers, self._workers = self._workers, []

@@ -15,9 +15,12 @@ from redis_ledger.client.concurrency import Condition, Mutex
 
 class Slots:
     def __init__(self, count: int) -> None:
-        self._free = count
+        self._count = self._free = count
         self._mutex = Mutex()
         self._queue: dict[Condition, None] = {}  # one condition for each caller that waits, oldest first
+
+    def anew(self) -> Slots:
+        return Slots(self._count)
 
     @contextmanager
     def taken(self, until_s: float) -> Iterator[bool]:

@@ -243,3 +243,50 @@ async def test_a_record_of_a_transaction_has_no_idempotency_key_of_its_own():
         with pytest.raises(errors.InvalidRequest, match="execute"):
             await client.producer("orders").send("a", txn=txn, idempotency_key="k")
     assert stub.calls == []
+
+
+async def test_a_result_is_waited_for_no_longer_than_asked_and_may_be_asked_for_again():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=60_000)
+        sending = await producer.send("late")
+        with pytest.raises(errors.OutcomeUnknown, match="after 5 ms"):
+            await sending.result(timeout_ms=5)
+        await producer.flush()
+        assert (await sending.result(timeout_ms=5)).offset == 0
+
+
+def test_a_result_of_the_twin_for_threads_is_waited_for_no_longer_than_asked():
+    with Client("http://b", http=StubBroker()) as client:
+        producer = client.producer("orders", linger_ms=60_000)
+        sending = producer.send("late")
+        with pytest.raises(errors.OutcomeUnknown, match="after 5 ms"):
+            sending.result(timeout_ms=5)
+        producer.flush()
+        assert sending.result(timeout_ms=5).offset == 0
+
+
+async def test_a_record_that_an_interrupted_close_has_left_unsent_has_a_result():
+    stub = StubBroker()
+    client = AsyncClient("http://b", http=stub)
+    producer = client.producer("orders", linger_ms=60_000, max_in_flight=1)
+    begun, answered = asyncio.Event(), asyncio.Event()
+
+    async def waits(*_: object) -> int:
+        begun.set()
+        await answered.wait()
+        return 0
+
+    producer._sender._send = waits  # type: ignore[method-assign,assignment]
+    first = await producer.send("on its way", partition=0)
+    closing = asyncio.create_task(producer.close())
+    await begun.wait()
+    second = await producer.send("unsent", partition=0)
+    closing.cancel()
+    answered.set()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    with pytest.raises(errors.ClientClosed):
+        await second.result(timeout_ms=5_000)
+    assert (await first.result()).offset == 0
+    await client.close()

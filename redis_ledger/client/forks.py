@@ -1,0 +1,57 @@
+"""Forks: a child process shares the connections of its parent, and has none of its threads.
+
+    parent   client, its producers, consumers, transactions, results     go on
+    child    client                                                      begins anew, with connections of its own
+             what was made from it before the fork                       raises ClientClosed where it would wait or send
+
+So no process reads the answer to a request of the other, or waits for a thread that is not there.  This holds for
+os.fork, and so for gunicorn --preload, Celery's prefork pool and multiprocessing's start method "fork".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import ClassVar
+from weakref import WeakMethod
+
+from redis_ledger.errors import ClientClosed
+
+FORKED = (
+    "This was made before the process was forked, and belongs to its parent. Make producers, consumers and "
+    "transactions in the process that uses them; the client itself may be made before, unless it was given `http`."
+)
+
+
+_living: set[WeakMethod[Callable[[], None]]] = set()
+
+
+class Process:
+    """The process in which this was made."""
+
+    __slots__ = ("_made_in",)
+    current: ClassVar[object] = object()  # another one in each child
+
+    def __init__(self) -> None:
+        self._made_in = Process.current
+
+    def check(self) -> None:
+        """Raises ClientClosed in any other process."""
+        if self._made_in is not Process.current:
+            raise ClientClosed(FORKED)
+
+
+def in_child(begin_anew: Callable[[], None]) -> None:
+    """Calls a method, which raises nothing, in each child that is forked while its object lives."""
+    _living.add(WeakMethod(begin_anew, _living.discard))
+
+
+def _forked() -> None:
+    Process.current = object()
+    for method in list(_living):
+        if (begin_anew := method()) is not None:
+            begin_anew()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)
