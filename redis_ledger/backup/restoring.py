@@ -15,6 +15,7 @@ from typing import Any
 from redis_ledger.backup.layout import BackupError
 from redis_ledger.store.address import Address
 from redis_ledger.store.connection import Connection, ask, dial, fail_all, handshake, settle
+from redis_ledger.store.keys import key_pattern
 from redis_ledger.store.store import ReplyError, Store
 
 PAGE = 500  # keys
@@ -24,7 +25,7 @@ CATALOG = b":{catalog}:"
 
 async def check_empty(target: Store) -> None:
     """Raises BackupError if the target has keys of this prefix."""
-    async for keys in target.scan(_pattern(target.prefix)):
+    async for keys in target.scan(key_pattern(target.prefix)):
         raise BackupError(
             f"The target Redis has keys under {target.prefix!r} already, such as {keys[0].decode(errors='replace')}: "
             "restore into an empty one."
@@ -57,7 +58,7 @@ class Restoring:
     async def _pages(self, connection: Connection) -> AsyncIterator[Sequence[bytes]]:
         cursor: Any = b"0"
         while True:
-            (reply,) = await ask(connection, [(b"SCAN", cursor, b"MATCH", _pattern(self._prefix), b"COUNT", PAGE)])
+            (reply,) = await ask(connection, [(b"SCAN", cursor, b"MATCH", key_pattern(self._prefix), b"COUNT", PAGE)])
             cursor, page = _checked(reply)
             yield page
             if cursor == b"0":
@@ -88,10 +89,6 @@ class Restoring:
             _checked(reply)
         self.keys += len(rows)
         self.bytes += sum(len(content) for _, _, content in rows)
-
-
-def _pattern(prefix: str) -> str:
-    return "".join(f"\\{char}" if char in "*?[]\\" else char for char in prefix) + ":*"
 
 
 def _checked(reply: Any) -> Any:

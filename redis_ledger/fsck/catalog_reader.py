@@ -17,7 +17,7 @@ from redis_ledger.fsck.key_table import KeyName, orphan, parse_key
 from redis_ledger.fsck.keyspace import Keyspace
 from redis_ledger.fsck.reading import Reading
 from redis_ledger.ledger.topic_entry import TopicEntry
-from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys, witness
+from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys, key_pattern, witness
 
 WHERE = "catalog"
 FIRST_DELAY_LEDGER = "-1"
@@ -65,8 +65,7 @@ class CatalogReader:
     async def _names(self) -> dict[bytes, KeyName]:
         """Every key of a partition or a coordinator, and those of no known name."""
         names = dict[bytes, KeyName]()
-        pattern = "".join(f"\\{c}" if c in "*?[]\\" else c for c in self._prefix) + ":*"
-        async for keys in self._reading.store.scan(pattern):
+        async for keys in self._reading.store.scan(key_pattern(self._prefix)):
             for key in keys:
                 name = parse_key(self._prefix, key)
                 if name.kind != "other":

@@ -99,6 +99,12 @@ def encode_name(name: str) -> str:
     return quote(name, safe="-_.~")
 
 
+def key_pattern(prefix: str) -> str:
+    """The glob pattern of all keys of a prefix, and of none of another: no prefix has braces, so the keys of
+    `rl:prod` do not match that of `rl`."""
+    return "".join(f"\\{char}" if char in "*?[]\\" else char for char in prefix) + ":{*"
+
+
 class SubscriptionKeys:
     """The keys of one subscription on one partition.  `all()` is in the order of the scripts' KEYS."""
 

@@ -147,7 +147,7 @@ async def test_what_a_partition_holds_of_an_ended_transaction_is_ended_as_it_was
 
 
 async def test_an_orphan_is_deleted_only_if_it_is_named(scene: Scene):
-    orphan, unknown = scene.partition.data(77), f"{scene.broker.store.prefix}:other".encode()
+    orphan, unknown = scene.partition.data(77), f"{scene.broker.store.prefix}:{{other}}".encode()
     await scene.command("XADD", orphan, "*", "b", "x")
     await scene.command("SET", unknown, "x")
     report = await checked(scene, repair=True)
