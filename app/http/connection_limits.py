@@ -28,6 +28,7 @@ from redis_ledger.app.http.request_head import flaw
 from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.client_memory import UNREAD_S_MAX, ClientMemory
+from redis_ledger.broker.socket_state import is_closed, socket_of
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.telemetry import metrics
@@ -48,7 +49,8 @@ _limited_log = RateLimitedLog()
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: for unread responses.  named_by: maps a client certificate to its principal."""
+    """memory: for unread responses.  named_by: maps a client certificate to its principal.  is_doubtful: whether a
+    request that is read at this time (monotonic) may have waited for the event loop."""
 
     idle_s: float = 75.0  # before the first request: pools and browsers open connections in advance
     head_s: float = 10.0
@@ -57,6 +59,7 @@ class Limits:
     memory: ClientMemory = field(default_factory=lambda: ClientMemory(Config().client_bytes_max))
     unpacked: ClientMemory | None = None  # for decompressed records in responses
     named_by: Callable[[Any], Named | None] | None = None
+    is_doubtful: Callable[[float], bool] = lambda now_s: False
 
     @classmethod
     def of(
@@ -65,11 +68,12 @@ class Limits:
         memory: ClientMemory,
         named_by: Callable[[Any], Named | None] | None = None,
         unpacked: ClientMemory | None = None,
+        is_doubtful: Callable[[float], bool] = lambda now_s: False,
     ) -> Limits:
         return cls(
             head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
             connections_max=config.http_connections_max, memory=memory, named_by=named_by,
-            unpacked=unpacked,
+            unpacked=unpacked, is_doubtful=is_doubtful,
         )  # fmt: skip
 
 
@@ -110,6 +114,10 @@ class GuardedProtocol(CorkedProtocol):
             self._named = self._limits.named_by(transport.get_extra_info("peercert"))
 
     def data_received(self, data: bytes) -> None:
+        if self._limits.is_doubtful(time.monotonic()) and is_closed(socket_of(self.transport)):
+            # After a pause of this broker: the client may have sent the request to another one, and gone on.
+            self._close("the client has left before its request was read")
+            return
         if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
             self._close("TLS handshake on a plain-text port; use http, or configure tls_certificate")
             return

@@ -158,7 +158,13 @@ async def serve(options: Options, listeners: Listeners, starting: Future[Embedde
             *http,
             drain_s=DRAIN_S_MAX,
             listening=bound,
-            limits=Limits.of(options.config, broker.client_memory, named_by, broker.decoded_memory),
+            limits=Limits.of(
+                options.config,
+                broker.client_memory,
+                named_by,
+                broker.decoded_memory,
+                broker.event_loop_lag.is_doubtful,
+            ),
             tls=None if tls is None else tls.doorway("http"),
         )
         stops: list[Callable[[], Awaitable[None]]] = []

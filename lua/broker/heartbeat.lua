@@ -20,6 +20,7 @@ WRITES      heartbeat and addresses; those of an earlier broker of the same addr
             time that does not count as silence
 SOURCE      KIP-500 "broker registration"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local silent, every, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[6])
 if not now then

@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only if the row is as expected; a retry that finds the new row returns OK
 SOURCE      KIP-554 "SCRAM credentials"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local now = redis.call("HGET", KEYS[1], ARGV[1]) or ""
 if now == ARGV[3] then return { OK } end

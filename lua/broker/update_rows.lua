@@ -9,6 +9,7 @@ COMPLEXITY  O(rows given)
 WRITES      the version changes only when a row does, so a repeated call is a no-op
 SOURCE      KIP-11 (the cluster stores the rules, each broker caches them)
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local changed = {}
 for i = 3, #ARGV - 1, 2 do

@@ -14,6 +14,7 @@ COMPLEXITY  O(1)
 WRITES      the counter, and the life if it is another one than the last
 SOURCE      docs/decisions/0028
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local count = redis.call("GET", KEYS[1]) or "0"
 local newest = redis.call("LINDEX", KEYS[2], -1)

@@ -11,4 +11,5 @@ COMPLEXITY  that of the command
 WRITES      the key
 SOURCE      Redis "script flags": allow-oom
 ]]
+--- @include "include/deadline"
 return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))

@@ -17,6 +17,7 @@ COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched, plus the
 WRITES      only when it returns OK
 SOURCE      PIP-54 "batch index acknowledgement"; docs/decisions/0004
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

@@ -13,6 +13,7 @@ COMPLEXITY  O(m log l) for l leases, m of them touched
 WRITES      only when it returns OK
 SOURCE      PIP-31 "acknowledgement"; docs/decisions/0004
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

@@ -25,6 +25,7 @@ COMPLEXITY  O(1); O(c log c) for c consumers of a failover subscription
 WRITES      only when it returns OK; a repeated call returns the same epoch
 SOURCE      docs/decisions/0019, 0045; consumer epochs of Pulsar's exclusive subscriptions
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/consumers"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

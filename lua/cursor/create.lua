@@ -19,6 +19,7 @@ COMPLEXITY  O(1)
 WRITES      only if this incarnation is absent; every key gets a sentinel so that it always exists
 SOURCE      docs/decisions/0004, 0019
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/start_offset"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")

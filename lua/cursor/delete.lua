@@ -9,6 +9,7 @@ COMPLEXITY  O(1); memory is freed in the background
 WRITES      every key; the end of a transaction with pending acks here finds none and succeeds
 SOURCE      docs/decisions/0004, 0019
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local existed, incarnation = redis.call("EXISTS", KEYS[3]), redis.call("HGET", KEYS[3], "incarnation") or ""

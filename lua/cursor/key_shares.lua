@@ -19,6 +19,7 @@ COMPLEXITY  O(s + g + n) for 256 slots s, g grants of their queues, and n consum
 WRITES      nothing
 SOURCE      docs/decisions/0046
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/key_slots"

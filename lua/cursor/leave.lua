@@ -10,6 +10,7 @@ COMPLEXITY  O(1)
 WRITES      fields of the cursor; a repeated call changes nothing
 SOURCE      docs/decisions/0045
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/consumers"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

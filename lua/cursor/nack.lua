@@ -16,6 +16,7 @@ COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched
 WRITES      leases; a repeated call changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"

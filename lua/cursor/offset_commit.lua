@@ -13,6 +13,7 @@ COMPLEXITY  O(1)
 WRITES      only when it returns OK; a repeated call writes the same again
 SOURCE      KIP-98 "offset commits", KIP-447; docs/decisions/0011
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/serial_order"
 --- @include "include/partition"

@@ -13,6 +13,7 @@ COMPLEXITY  O(n) for n commits pending; memory is freed in the background
 WRITES      the end of a transaction with a pending commit here finds none and succeeds; KEYS 5 to 8 are always deleted
 SOURCE      KIP-496 "offset delete", KIP-211 "expiration"; docs/decisions/0011
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/group_offset"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

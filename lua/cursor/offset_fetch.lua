@@ -13,6 +13,7 @@ COMPLEXITY  O(n) for n pending commits
 WRITES      the fence, and a missing register without an offset; nothing without a generation or `make`
 SOURCE      KIP-447 "unstable offsets"; docs/decisions/0011
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/group_offset"

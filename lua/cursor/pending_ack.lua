@@ -18,6 +18,7 @@ COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched, plus the t
 WRITES      only when it returns OK; a retry in the same transaction changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decisions/0004
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/serial_order"
 --- @include "include/cursor"

@@ -14,6 +14,7 @@ COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
 WRITES      only when it returns OK
 SOURCE      cursor/pending_ack; docs/decisions/0007
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/serial_order"
 --- @include "include/cursor"

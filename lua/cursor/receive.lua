@@ -36,6 +36,7 @@ COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 are read for a
 WRITES      nothing if there is nothing to deliver or to skip and the subscription is shared
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"

@@ -29,6 +29,7 @@ COMPLEXITY  O(d + w + e) for d due leases, w offsets in the queues of the consum
 WRITES      the consumer's session, and leases
 SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/0046
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"

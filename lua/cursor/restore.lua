@@ -18,6 +18,7 @@ COMPLEXITY  O(f) for f fields, at most 2048; memory is freed in the background
 WRITES      only when it returns OK; the session of an exclusive consumer continues
 SOURCE      Google Pub/Sub's snapshots; docs/decisions/0047, 0048
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/reset_cursor"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")

@@ -14,6 +14,7 @@ COMPLEXITY  O(1); memory is freed in the background
 WRITES      only when it returns OK; the session of an exclusive consumer continues
 SOURCE      requirements AK-30; docs/decisions/0004, 0049
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/start_offset"
 --- @include "include/reset_cursor"

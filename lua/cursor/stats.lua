@@ -15,6 +15,7 @@ COMPLEXITY  O(log entries read)
 WRITES      only to move past records that retention has removed
 SOURCE      requirements TB-30; docs/decisions/0004
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"

@@ -10,6 +10,7 @@ COMPLEXITY  O(records)
 WRITES      live bits, parts, counters; the payload of an entry that never fired
 SOURCE      requirement DD-64
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/live_bitmap"

@@ -14,6 +14,7 @@ COMPLEXITY  O(ledgers + records and batches held, at most 5000 of each); Redis f
 WRITES      every key above but those of transactions; the sweep deletes the snapshots
 SOURCE      requirement DD-11
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/sidecar"
 --- @include "include/create_stream"

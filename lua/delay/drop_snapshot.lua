@@ -8,6 +8,7 @@ COMPLEXITY  O(buckets)
 WRITES      only when no bucket refers to it
 SOURCE      requirement DD-37
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local begun = tonumber(redis.call("HGET", KEYS[3], ARGV[2]) or "")

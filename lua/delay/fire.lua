@@ -16,6 +16,7 @@ COMPLEXITY  O(n log m) for n entries of m
 WRITES      log entries, live bits, counters; the sorted sets lose what was taken
 SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/live_bitmap"

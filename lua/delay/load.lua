@@ -13,6 +13,7 @@ COMPLEXITY  O(n log m)
 WRITES      only if the row and the member are those the caller read
 SOURCE      PIP-195 "load the next segment"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if redis.call("HGET", KEYS[3], ARGV[2]) ~= ARGV[3] or not redis.call("ZSCORE", KEYS[4], ARGV[5]) then return { STALE } end

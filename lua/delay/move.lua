@@ -9,6 +9,7 @@ COMPLEXITY  O(log m + records of the entry)
 WRITES      parts, moved, a sorted set
 SOURCE      requirement DD-64
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/live_bitmap"

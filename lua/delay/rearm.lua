@@ -8,6 +8,7 @@ COMPLEXITY  O(log m)
 WRITES      only if the "!" row is the one the caller read
 SOURCE      docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/live_bitmap"

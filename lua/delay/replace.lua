@@ -12,6 +12,7 @@ COMPLEXITY  O(sources log buckets)
 WRITES      only if every source is as the caller read it
 SOURCE      PIP-195 "merge"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local last = 7 + 3 * tonumber(ARGV[7])

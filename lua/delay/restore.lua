@@ -9,6 +9,7 @@ COMPLEXITY  O(n log m)
 WRITES      the queue
 SOURCE      docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 

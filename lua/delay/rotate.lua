@@ -11,6 +11,7 @@ COMPLEXITY  O(1)
 WRITES      only if ARGV[2] is still the open ledger and is not empty
 SOURCE      PIP-195 "seal"; docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/create_stream"

@@ -9,6 +9,7 @@ COMPLEXITY  O(buckets); Redis frees the set in the background
 WRITES      only while this bucket is closing
 SOURCE      PIP-195 "seal"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if redis.call("HGET", KEYS[2], "closing") ~= ARGV[2] then return { STALE } end

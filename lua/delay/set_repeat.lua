@@ -10,6 +10,7 @@ COMPLEXITY  O(1)
 WRITES      only when it returns OK
 SOURCE      docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local row = redis.call("HGET", KEYS[2], ARGV[2])

@@ -13,6 +13,7 @@ COMPLEXITY  O(n log m) for n entries, some 400, and m in the bucket, plus the le
 WRITES      index, live bits, counters, the rest of the batch; nothing if this batch was settled before
 SOURCE      PIP-31 "end transaction"; docs/decisions/0012
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/live_bitmap"

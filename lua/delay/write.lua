@@ -12,6 +12,7 @@ COMPLEXITY  O(bytes)
 WRITES      the snapshot
 SOURCE      PIP-195 "bucket snapshot"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if ARGV[3] == "" and redis.call("HEXISTS", KEYS[2], ARGV[2]) == 0 then return { STALE } end

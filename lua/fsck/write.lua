@@ -11,6 +11,7 @@ COMPLEXITY  O(guards and writes); the caller bounds them
 WRITES      everything, or nothing when a guard does not hold
 SOURCE      docs/decisions/0029
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/create_stream"
 local function whole(number) return string.format("%.0f", number) end

@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only when it returns OK; a stored generation one above the caller's is from a lost reply to this call: it is returned
 SOURCE      docs/architecture.md; generations as in Kafka's JoinGroup
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "owner", "generation")
 if held[1] ~= ARGV[1] then return { NOT_OWNER, held[1] or "" } end

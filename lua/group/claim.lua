@@ -13,6 +13,7 @@ COMPLEXITY  O(1)
 WRITES      only when it returns OK; a repeated call changes nothing
 SOURCE      docs/architecture.md; in Kafka the leader of an offsets partition is the coordinator, here the claiming broker
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "owner", "kind", "generation", "type", "told", "membership", "members")
 local owner, kind, generation, type = held[1], held[2], held[3], held[4]

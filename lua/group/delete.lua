@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only when it returns OK; deleting an absent group returns OK
 SOURCE      KIP-229 (DeleteGroups)
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local owner = redis.call("HGET", KEYS[1], "owner")
 if owner and owner ~= ARGV[1] then return { NOT_OWNER, owner } end

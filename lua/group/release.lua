@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only if the broker is the owner; kind and generation stay
 SOURCE      docs/architecture.md
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "owner") == ARGV[1] then redis.call("HDEL", KEYS[1], "owner") end
 return { OK }

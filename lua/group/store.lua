@@ -12,6 +12,7 @@ COMPLEXITY  O(rows given), and O(n) for n rows stored if they are replaced
 WRITES      only when it returns OK; a repeated call writes the same again; `empty` is the time when the last member left
 SOURCE      docs/decisions/0018; Kafka's GroupMetadataValue
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local state = KEYS[1]
 local owner = redis.call("HGET", state, "owner")

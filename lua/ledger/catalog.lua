@@ -8,5 +8,6 @@ COMPLEXITY  O(1)
 WRITES      only if the entry is as expected; a retry that finds the new entry returns OK
 SOURCE      docs/architecture.md "topics"
 ]]
+--- @include "include/deadline"
 --- @include "include/catalog_entry"
 return change_entry(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])

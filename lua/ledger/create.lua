@@ -12,6 +12,7 @@ WRITES      only if the partition is absent; every key gets a sentinel: during a
             neither named nor created
 SOURCE      docs/decisions/0001
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/create_stream"
 local held = redis.call("HGET", KEYS[1], "topic_id")

@@ -16,6 +16,7 @@ COMPLEXITY  O(entries removed), and 64 log entries read
 WRITES      the ledger's payload and its row
 SOURCE      docs/decisions/0002; Kafka KIP-107
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 local LOOKED = 64

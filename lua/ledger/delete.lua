@@ -9,6 +9,7 @@ COMPLEXITY  O(keys); Redis frees them in the background
 WRITES      only if the partition belongs to this topic id
 SOURCE      docs/architecture.md "deleting a topic"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HGET", KEYS[1], "topic_id")
 if held ~= ARGV[1] and held ~= "deleted " .. ARGV[1] then return { OK, 0 } end

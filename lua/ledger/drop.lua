@@ -8,6 +8,7 @@ COMPLEXITY  O(1); Redis frees the payload in the background
 WRITES      only if the ledger is sealed, has no unlogged entry and ends below the log start or below `cold`
 SOURCE      Pulsar "managed ledger trimming"
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "cold")

@@ -8,6 +8,7 @@ COMPLEXITY  O(producers named)
 WRITES      only rows that have not changed since
 SOURCE      Kafka producer.id.expiration.ms
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local silent = {}
 for i = 1, #ARGV, 2 do

@@ -21,6 +21,7 @@ COMPLEXITY  O(log entries read, at most 150, and the members of the aborted set 
 WRITES      the ledger's payload and its row, `reclaimed`
 SOURCE      docs/decisions/0042; requirement TB-36
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/cursor"

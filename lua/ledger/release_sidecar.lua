@@ -13,6 +13,7 @@ COMPLEXITY  O(n log b) for n batches, at most 500 and 16 MiB, of b in the buffer
 WRITES      the buffer, the payload and the row of its ledger
 SOURCE      transaction buffer RFC "abort"; docs/decisions/0044
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/sidecar"
 local FREED = 16777216

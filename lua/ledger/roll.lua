@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only if ARGV[2] is still the active ledger; a retry changes nothing
 SOURCE      Pulsar "ledger rollover"; docs/decisions/0002
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/create_stream"

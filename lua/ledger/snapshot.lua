@@ -10,6 +10,7 @@ COMPLEXITY  O(bytes written + segments deleted)
 WRITES      the whole snapshot in one step, or nothing
 SOURCE      PIP-196; docs/decisions/0032
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if (redis.call("HGET", KEYS[2], "head") or "") ~= ARGV[2] then return { STALE } end

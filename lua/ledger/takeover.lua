@@ -21,6 +21,7 @@ COMPLEXITY  O(items)
 WRITES      nothing if the stored end is not lower, or if another broker has continued the log above the remembered end
 SOURCE      KIP-101, KIP-320 "leader epoch"; docs/decisions/0028
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 local state = KEYS[1]

@@ -23,6 +23,7 @@ COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] en
 WRITES      log start, log, aborted set, byte count; names trimmed transactions in the sidecar
 SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retention" (acknowledged)
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/partition"
 --- @include "include/cursor"

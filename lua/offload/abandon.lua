@@ -8,6 +8,7 @@ COMPLEXITY  O(1)
 WRITES      only if the plan is the stored one
 SOURCE      docs/decisions/0014
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local plan = redis.call("HGET", KEYS[2], "plan")

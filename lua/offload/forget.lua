@@ -10,6 +10,7 @@ COMPLEXITY  O(segments)
 WRITES      only segments that are as the caller read them
 SOURCE      KIP-405 (retention of remote segments)
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local gone = {}

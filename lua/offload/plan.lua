@@ -9,6 +9,7 @@ COMPLEXITY  O(1)
 WRITES      only if there is no plan; a retry returns its own
 SOURCE      docs/decisions/0014
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "topic_id", "cold", "stable")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end

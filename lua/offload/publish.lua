@@ -12,6 +12,7 @@ COMPLEXITY  O(segments)
 WRITES      only if the plan is the stored one; a retry finds its segments in the manifest
 SOURCE      docs/decisions/0014; KIP-405 (remote log metadata)
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "topic_id", "cold")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end

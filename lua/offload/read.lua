@@ -8,6 +8,7 @@ RETURNS     {OK, start, stable, cold, active ledger, version or "0"}, or all fie
 COMPLEXITY  O(segments), O(1) for the version
 SOURCE      docs/decisions/0014
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "cold", "ledger")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end

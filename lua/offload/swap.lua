@@ -10,6 +10,7 @@ COMPLEXITY  O(segments)
 WRITES      only if the version is the current one; a retry changes nothing
 SOURCE      docs/decisions/0014; Kafka log compaction
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local version = redis.call("HGET", KEYS[2], "version") or "0"

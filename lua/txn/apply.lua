@@ -36,6 +36,7 @@ WRITES      after everything was read and checked; a repeated call that allocate
             reply stored in `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
+--- @include "include/deadline"
 local first_op, last_op = 11, #ARGV - 2
 --- @include "include/txn_apply"
 

@@ -22,6 +22,7 @@ WRITES      after every operation was decided: first the partitions, then the co
             transaction decided, not completed
 SOURCE      PIP-31 "end transaction"; docs/decisions/0035
 ]]
+--- @include "include/deadline"
 local first_op, last_op = 16, 13 + 3 * tonumber(ARGV[13])
 --- @include "include/txn_apply"
 --- @include "include/end_transactions"

@@ -23,5 +23,6 @@ COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of t
 WRITES      everything above, one transaction in one step; calls with "more" settle only acks
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
+--- @include "include/deadline"
 --- @include "include/end_transactions"
 return (end_transactions(KEYS, ARGV, ROOM, LEFTOVERS))

@@ -12,6 +12,7 @@ COMPLEXITY  O(deleted)
 WRITES      only expired and surplus rows
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0013
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/chunked"
 local now, most = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -11,6 +11,7 @@ COMPLEXITY  O(read)
 WRITES      deletes tombstones
 SOURCE      transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/serial_order"
 local before, marks, passed = tonumber(ARGV[1]) - tonumber(ARGV[2]), {}, {}

@@ -9,6 +9,7 @@ COMPLEXITY  O(1)
 WRITES      only absent keys: a coordinator of an older release lacks some
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0001
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/create_stream"
 if redis.call("EXISTS", KEYS[12]) == 0 then redis.call("ZADD", KEYS[12], -1, "") end

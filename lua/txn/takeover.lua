@@ -12,6 +12,7 @@ COMPLEXITY  O(1)
 WRITES      only if a stored number is lower
 SOURCE      KIP-360 "producer epoch"; docs/decisions/0028
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 local held = redis.call("HMGET", KEYS[1], "next", "entry")
 if not held[1] then return { TXN_NOT_FOUND } end

@@ -17,10 +17,10 @@ from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.client_memory import Lease
+from redis_ledger.broker.socket_state import closed_and_unread, socket_of
 from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.protocol.frame import HEADER_BYTES_MIN
 from redis_ledger.kafka.request_context import Peer
-from redis_ledger.kafka.socket_state import closed_and_unread
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 
@@ -119,8 +119,7 @@ class OpenConnections:
         """Sets the peer's host and socket, and its principal from its verified client certificate, if it has one."""
         name = transport.get_extra_info("peername")
         peer.host = host_of(str(name[0])) if name else "unix"
-        if (socket := transport.get_extra_info("socket")) is not None:
-            peer.socket = socket.fileno()
+        peer.socket = socket_of(transport)
         named = None if self._named_by is None else self._named_by(transport.get_extra_info("peercert"))
         if named is not None:
             peer.principal, peer.until_s = named

@@ -20,9 +20,9 @@ from typing import NamedTuple, Protocol, TypeVar
 from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security.service import refusal
+from redis_ledger.broker.socket_state import NO_SOCKET, is_closed
 from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
 from redis_ledger.kafka.fetch_session import FetchSession
-from redis_ledger.kafka.socket_state import NO_SOCKET, closed_and_unread
 from redis_ledger.ledger.read_memory import ReadMemory
 from redis_ledger.telemetry.logs import get
 
@@ -86,7 +86,7 @@ class Peer:
 
     def waits(self) -> bool:
         """Whether the client is still connected, also if the event loop has not noticed yet.  Cost: a system call."""
-        return not self.closing.is_set() and self.socket not in closed_and_unread((self.socket,))[0]
+        return not self.closing.is_set() and not is_closed(self.socket)
 
     @property
     def caller(self) -> Caller:

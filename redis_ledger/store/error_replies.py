@@ -20,6 +20,7 @@ class Action(Enum):
     LOAD = auto()  # the script is not known: load all, send again
     FULL = auto()  # maxmemory is reached
     UNABLE = auto()  # the server itself refuses writes
+    LATE = auto()  # the call's time was over; it was not executed
     DAMAGED = auto()  # a script cannot read a value that scripts wrote
     FAULT = auto()  # for the caller
 
@@ -44,6 +45,7 @@ _COURSES = {
     "OOM": Action.FULL,
     "MISCONF": Action.UNABLE,
     "NOREPLICAS": Action.UNABLE,
+    "LATE": Action.LATE,
     "DAMAGED": Action.DAMAGED,
 }
 FUNCTION_MISSING = "ERR Function not found"

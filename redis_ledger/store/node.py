@@ -12,7 +12,6 @@ needs no timer.
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -42,11 +41,11 @@ from redis_ledger.store.inspection import Inspection, greet
 from redis_ledger.store.replication import ReplicationBarrier
 from redis_ledger.store.replication_info import ReplicationInfo, parse_replication
 from redis_ledger.store.script_calls import ScriptCalls, loads, refusal
+from redis_ledger.store.server_time import ServerTime
 from redis_ledger.store.watch import Watch
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 GROUPED_ITEMS_MAX = 64  # of all group commits in flight to a node
-_log = logging.getLogger("redis_ledger.store")
 
 
 class Node:
@@ -83,6 +82,7 @@ class Node:
         self.on_moved: list[Callable[[], None]] = []  # called when the node is found at another address
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
+        self.time = ServerTime(watch.timeout_ms)
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
         self._inspection, self._open_barrier, self._scripts = inspection, open_barrier, scripts
@@ -191,6 +191,7 @@ class Node:
         if conn is None:
             self._thin_out(tick, oldest)
             return
+        self.time.look(conn, tick)
         for place, call in enumerate(conn.queue):
             if call.tick <= oldest and not call.future.done():
                 call.fail(self.expired(call, written=place < conn.sent))
@@ -262,8 +263,7 @@ class Node:
                 conn.close()
                 raise
         has_moved = self.address is not None and address.name != self.address.name
-        self.address = address
-        self.name = address.name
+        self.address, self.name = address, address.name
         self.why = None
         self._broke.clear()
         conn.conclude = partial(self._conclude, self) if barrier is None else partial(self._take_reply, barrier)

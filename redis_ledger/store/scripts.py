@@ -44,6 +44,8 @@ NAMES_ABSENT = frozenset(
     }
 )  # fmt: skip
 
+_TIMED = b"local deadline = table.remove(ARGV)"  # of lua/include/deadline
+
 # Scripts whose KEYS are of several slots: only for a server that is not part of a cluster.
 SPANS_SLOTS = frozenset({"txn/apply_and_end"})
 
@@ -59,20 +61,22 @@ class Script:
     sha           40 hex digits, for EVALSHA
     names_absent  its KEYS may be absent
     spans_slots   they are of several slots
+    is_timed      its last argument is the time until which it may be executed (lua/include/deadline)
     """
 
-    __slots__ = ("function", "name", "names_absent", "sha", "source", "spans_slots")
+    __slots__ = ("function", "is_timed", "name", "names_absent", "sha", "source", "spans_slots")
 
     def __init__(self, name: str, source: bytes, function: bytes = b"") -> None:
         self.name, self.function = name, function
         self.names_absent = name in NAMES_ABSENT
         self.spans_slots = name in SPANS_SLOTS
         self.source = source
+        self.is_timed = _TIMED in source
         self.sha = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 
     def eval(self, keys: Sequence[bytes], args: Sequence[Any]) -> tuple[Any, ...]:
         """EVAL with the source: for rare commands to a node that may have nothing loaded."""
-        return (b"EVAL", self.source, len(keys), *keys, *args)
+        return (b"EVAL", self.source, len(keys), *keys, *args, *((b"",) if self.is_timed else ()))
 
     def __repr__(self) -> str:
         return f"Script({self.name!r})"

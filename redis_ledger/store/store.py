@@ -128,9 +128,14 @@ class Store:
     def call(
         self, script: Script, keys: Sequence[bytes], args: Sequence[Arg], *, retry: bool = True
     ) -> asyncio.Future[Any]:
-        """Calls a script on the node of keys[0].  retry: the script is idempotent."""
+        """Calls a script on the node of keys[0].  retry: the script is idempotent.
+
+        Redis does not execute it after timeout_ms, when the caller has been told that it failed.
+        """
         future = self._create_future()
         slot = self._slot(keys[0])
+        if script.is_timed:
+            args = (*args, self.topology.owner(slot).time.deadline())
         call = RedisCall(future, pack_small(self._command(script, keys, args)), slot, retry)
         if script.names_absent:
             call.apart = True

@@ -148,6 +148,9 @@ class Topology:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
         elif course is Action.DAMAGED:
             call.fail(StoredDamaged.of(verdict.text))
+        elif course is Action.LATE:
+            link.time.doubt()
+            call.fail(StoreUnavailable(f"Redis at {link.name} got the call too late; it was not executed."))
         elif course is Action.UNABLE:
             call.fail(refused_by_redis(link.name, verdict.text))
         elif not call.future.done():

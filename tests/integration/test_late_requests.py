@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from redis_ledger.errors import StoreTimeout
 from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -24,11 +25,13 @@ from redis_ledger.kafka.protocol.messages.delete_records_request import (
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.store.store import Store
+from tests.support.busy_machine import within
 from tests.support.kafka_client import KEYS, KafkaClient
 from tests.support.kafka_codec import request
 from tests.support.kafka_offsets import Producer, commit, committing, fetch
 from tests.support.kafka_transactional import OLD, Transactional
-from tests.support.processes import PATIENCE_S, Serve, eventually, is_alive, texts
+from tests.support.processes import PATIENCE_S, RedisServer, Serve, eventually, is_alive, texts
 
 SHORT_S, LONG_S = 0.7, 1.6  # shorter and longer than the stall after which all waiting requests are dropped
 SETTLED_S = 0.4  # a broker that carries out late requests needs a few milliseconds
@@ -64,6 +67,14 @@ class Sockets:
 
     def send(self, message: Any, version: int) -> None:
         send(self.connect(), message, version)
+
+    def post(self, url: str, path: str, body: bytes) -> None:
+        """A REST request to the broker's HTTP listener."""
+        self._open.append(socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), PATIENCE_S))
+        head = (
+            f"POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
+        self._open[-1].sendall(head.encode() + body)
 
     def close(self) -> None:
         for each in self._open:
@@ -115,6 +126,7 @@ async def test_requests_of_closed_connections_do_not_take_effect_after_a_pause(b
             late.send(offsets.committing(("t", 0, 1), group="g2"), 3)
             late.send(delete_records, 2)
             late.send(DeleteTopicsRequest(topic_names=["again"], timeout_ms=30_000), 5)
+            late.post(a.urls[0], "/v1/topics/t/records", b'{"records": [{"text": "twice"}]}')
             # When their clients give them up, repeat them at b, and go on
             late.close()
             assert await writer.end(True) == 0
@@ -151,3 +163,24 @@ async def test_requests_that_waited_for_a_long_pause_are_dropped_although_their_
     assert b.call("GET", "/v1/topics/t")["name"] == "t"
     before.close()
     during.close()
+
+
+async def test_call_that_redis_gets_to_after_its_time_is_not_executed(tmp_path):
+    """Its broker has answered that it failed, and the client may have gone on at another broker."""
+    redis = RedisServer(tmp_path / "redis", [])
+    try:
+        store = await Store.open(redis.url, timeout_ms=400)
+        time = store.topology.owner(0).time
+        async with within(PATIENCE_S):
+            while time.deadline() == b"":
+                await asyncio.sleep(0.02)  # it is read soon after the connection is made
+        redis.process.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreTimeout):
+            await store.write_allow_oom("SET", b"{k}", "late")
+        redis.process.send_signal(signal.SIGCONT)
+        assert await store.command("GET", b"{k}", key=b"{k}") is None
+        await store.write_allow_oom("SET", b"{k}", "in time")
+        assert await store.command("GET", b"{k}", key=b"{k}") == b"in time"
+        await store.close()
+    finally:
+        redis.clean_up()

@@ -24,7 +24,7 @@ class Edits:
             args += (command, keys.index(key) + 1, len(more), *more, expected)
         for command, key, *more in writes:
             args += (command, keys.index(key) + 1, len(more), *more)
-        reply = self.client.eval(Script.load("fsck/write").source, len(keys), *keys, *args)
+        reply = self.client.execute_command(*Script.load("fsck/write").eval([key.encode() for key in keys], args))
         return [Status(reply[0]), *reply[1:]]
 
 

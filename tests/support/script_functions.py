@@ -29,7 +29,9 @@ def replace_scripts(monkeypatch: pytest.MonkeyPatch, *scripts: Script) -> None:
 
 
 def call_of(client: Any, script: Script, keys: Sequence[bytes], args: Sequence[Any]) -> tuple[Any, ...]:
-    """The command that calls a loaded script: by EVALSHA if the client has `calls_by_sha`."""
+    """The command that calls a loaded script: by EVALSHA if the client has `calls_by_sha`.  It has no deadline."""
+    if script.is_timed:
+        args = (*args, b"")
     if script.function and not getattr(client, "calls_by_sha", False):
         return ("FCALL", script.function, len(keys), *keys, *args)
     return ("EVALSHA", script.sha, len(keys), *keys, *args)

@@ -42,6 +42,20 @@ def test_an_include_says_what_it_is_for_and_is_used(path):
     assert users != []
 
 
+# Scripts that Redis executes however late they come, and why that does no harm.
+UNTIMED = {
+    "fsck/read": "it writes nothing",
+    "ledger/append": "a batch that was repeated is known by its sequence; part of a MULTI with payload",
+    "ledger/append_sidecar": "as ledger/append",
+    "ledger/schedule": "as ledger/append",
+}
+
+
+def test_every_script_that_writes_refuses_calls_that_were_given_up():
+    timed = {name: '--- @include "include/deadline"' in path.read_text() for name, path in SCRIPTS.items()}
+    assert {name for name, is_timed in timed.items() if not is_timed} == UNTIMED.keys()
+
+
 def test_the_statuses_of_lua_are_those_of_python():
     text = (LUA / "include" / "status.lua").read_text()
     pairs = [

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from redis_ledger.broker.client_memory import ClientMemory
+from redis_ledger.broker.socket_state import NO_SOCKET
 from redis_ledger.kafka.open_connections import ACCEPTED_S, INCOMPLETE_S, WAITED_S, OpenConnections
 from redis_ledger.kafka.request_context import Peer
-from redis_ledger.kafka.socket_state import NO_SOCKET
 
 
 class Lag:

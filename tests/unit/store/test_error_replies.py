@@ -26,6 +26,7 @@ from tests.support.examples import examples
         ("OOM command not allowed when used memory > 'maxmemory'.", Action.FULL),
         ("EXECABORT Transaction discarded because of: OOM command not allowed", Action.FULL),
         ("DAMAGED The queue of hash slot 1 script: redis_ledger, on @user_function:3.", Action.DAMAGED),
+        ("LATE the broker has given this call up script: txn_apply, on @user_function:3.", Action.LATE),
         ("MISCONF Redis is configured to save RDB snapshots", Action.UNABLE),
         ("NOREPLICAS Not enough good replicas to write.", Action.UNABLE),
         ("WRONGTYPE Operation against a key", Action.FAULT),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from types import SimpleNamespace
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from redis_ledger.app.http import connection_limits as module
-from redis_ledger.app.http.connection_limits import _close_slow_senders, watch
+from redis_ledger.app.http.connection_limits import GuardedProtocol, Limits, _close_slow_senders, watch
 from redis_ledger.broker.client_memory import UNREAD_S_MAX, ClientMemory
 
 NOW_S = 1_000.0
@@ -93,3 +96,34 @@ async def test_senders_are_closed_after_each_refusal_and_only_then(memory, monke
         assert await closed() == expected
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "closed", "served"), [(True, True, 0), (True, False, 1), (False, True, 1), (False, False, 1)]
+)
+async def test_a_request_that_may_have_waited_is_not_served_if_its_client_has_left(doubtful, closed, served):
+    client, broker = socket.socketpair()
+    calls = []
+
+    async def app(scope, receive, send):
+        calls.append(scope["path"])
+
+    config = uvicorn.Config(app, log_config=None, lifespan="off")
+    config.load()
+    limits = Limits(is_doubtful=lambda now_s: doubtful)
+    protocol = GuardedProtocol(config, ServerState(), {}, limits=limits)
+    events = []
+    transport = SimpleNamespace(
+        get_extra_info={"socket": broker}.get, abort=lambda: events.append("aborted"), is_closing=lambda: False,
+        close=lambda: None, write=lambda data: None, get_write_buffer_size=lambda: 0,
+    )  # fmt: skip
+    protocol.connection_made(transport)  # type: ignore[arg-type] # only what it uses
+    if closed:
+        client.close()
+    protocol.data_received(b"DELETE /v1/topics/t HTTP/1.1\r\nhost: a\r\n\r\n")
+    await asyncio.sleep(0)
+    assert len(calls) == served
+    assert events == ([] if served else ["aborted"])
+    protocol.connection_lost(None)
+    broker.close()
+    client.close()

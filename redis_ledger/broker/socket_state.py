@@ -3,16 +3,28 @@
     client ──request, FIN──▶ socket of a paused broker ──▶ read minutes later: has the client gone on elsewhere?
 
 Linux reports the FIN although the request before it has not been read (POLLRDHUP).  Elsewhere only a broken connection
-is reported.  Source: poll(2); docs/decisions/0054.
+is reported.  Source: poll(2); docs/decisions/0056.
 """
 
 from __future__ import annotations
 
+import asyncio
 import select
 from collections.abc import Iterable
 
 NO_SOCKET = -1
 _CLOSED = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+
+
+def socket_of(transport: asyncio.BaseTransport) -> int:
+    """The file descriptor of its socket."""
+    found = transport.get_extra_info("socket")
+    return NO_SOCKET if found is None else int(found.fileno())
+
+
+def is_closed(socket: int) -> bool:
+    """Whether its peer has closed it.  Cost: a system call."""
+    return socket in closed_and_unread((socket,))[0]
 
 
 def closed_and_unread(sockets: Iterable[int]) -> tuple[set[int], set[int]]:
