@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.produce.record_checks import RecordChecks
 from redis_ledger.broker.security.service import refusal
 from redis_ledger.broker.socket_state import NO_SOCKET, is_closed
 from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
@@ -81,6 +82,7 @@ class Peer:
     is_refused: bool = False  # close the connection after the response
     fetch_session: FetchSession | None = None
     unread: ReadMemory | None = None
+    checks: RecordChecks = field(default_factory=RecordChecks)  # of the batches that it sends
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client has disconnected: stop waiting
     socket: int = NO_SOCKET
 

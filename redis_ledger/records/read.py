@@ -34,6 +34,7 @@ from redis_ledger.records.batch import (
     COMPRESSION_MASK,
     HEADER,
     HEADER_BYTES,
+    BatchHeader,
     Buffer,
     check_count,
     check_shape,
@@ -45,6 +46,8 @@ from redis_ledger.records.walk import SLICE_RECORDS, slices
 
 HEADER_BYTES_MIN = 2  # of one header of a record: two lengths
 WALKED_FROM_BYTES = 128 << 10  # so many bytes hold 65 000 headers at most: 10 ms and 6 MB
+# A key's length close to 2^63 passes the reader's own check and is refused by the allocator.
+_FAILURES = (CorruptRecordException, UnicodeDecodeError, MemoryError, OverflowError)
 OFFSET_MAX = (1 << 63) - 1
 PAD_BYTES = 32
 _PAD = bytes(PAD_BYTES)  # a varint ends at its first zero byte, and the reader checks its place after two of them
@@ -63,6 +66,7 @@ class Record(NamedTuple):
 # Names and order as in Record; with tuple.__new__ the whole way from the reader to a Record stays in C.
 _fields = attrgetter("offset", "timestamp", "key", "value", "headers")
 _record = cast("Callable[[object], Record]", partial(tuple.__new__, Record))
+_read_offset = attrgetter("offset")
 _offset = itemgetter(0)
 _timestamp = cast("Callable[[Record], int | None]", itemgetter(1))  # None: the reader's word for -1
 _headers = cast("Callable[[Record], list[object]]", itemgetter(4))
@@ -145,6 +149,10 @@ class Unread:
             return []
         return self._counting(self._reader, first, None if end == count else end, end - first)
 
+    def check(self) -> None:
+        """Raises CorruptBatch if the records cannot be read."""
+        _check(self._reader, self.header)
+
     def _counting(self, reader: Iterable[object], first: int, end: int | None, count: int) -> list[Record]:
         """Records first to end (None: to the batch's end, where the reader sees that nothing is left over)."""
         return self._checked(_read(reader, first, end), self.header.base_offset + first, count, False)
@@ -157,7 +165,7 @@ class Unread:
             if len(records) != count or not all(map(lt, bounds, bounds[1:])):
                 raise CorruptBatch("The offset deltas of the batch's records do not ascend up to the last one.")
         elif offsets != list(range(at, at + count)):
-            raise CorruptBatch("The offset deltas of the batch's records do not count up from 0 one by one.")
+            raise _counted()
         self._count(records)
         return _timed(records)
 
@@ -184,6 +192,18 @@ def decode_range(data: Buffer, first_offset: int, last_offset: int, limits: Limi
     return Unread(data, limits).between(first_offset, last_offset)
 
 
+def check_records(header: BatchHeader, data: Buffer, limits: Limits = DEFAULT) -> None:
+    """Raises CorruptBatch if the records cannot be read, and TooLargeToDecode before they are read.
+
+    data: one whole batch; header: its checked header.  No records are made: it takes a third of the time of `decode`.
+    A header name that is not UTF-8 passes, as in Kafka; the records behind it are not checked then.
+    """
+    if header.compression or len(data) > WALKED_FROM_BYTES:
+        Unread(data, limits).check()
+    else:
+        _check(DefaultRecordBatch(cast("bytes", memoryview(b"".join((data, _PAD)))[:-PAD_BYTES])), header)
+
+
 def within(records: list[Record], first_offset: int, last_offset: int) -> list[Record]:
     """Of records in the order of their offsets."""
     if records:
@@ -202,15 +222,31 @@ def _evenly(count: int) -> Iterable[int]:
     return (min(SLICE_RECORDS, count - first) for first in range(0, count, SLICE_RECORDS))
 
 
+def _check(reader: Iterable[object], header: BatchHeader) -> None:
+    first = header.base_offset
+    try:
+        if list(map(_read_offset, reader)) != list(range(first, first + header.count)):
+            raise _counted()
+    except UnicodeDecodeError:
+        return
+    except _FAILURES as error:
+        raise _unreadable(error) from None
+
+
 def _read(batch: Iterable[object], first: int, end: int | None) -> list[Record]:
     try:
         return list(map(_record, map(_fields, islice(batch, first, end))))
-    # A key's length close to 2^63 passes the reader's own check and is refused by the allocator.
-    except (CorruptRecordException, UnicodeDecodeError, MemoryError, OverflowError) as error:
-        reason = (
-            error.args[0] if isinstance(error, CorruptRecordException) else str(error) or "a length is beyond reason"
-        )
-        raise CorruptBatch(f"A record of the batch cannot be read: {reason}.") from None
+    except _FAILURES as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> CorruptBatch:
+    reason = error.args[0] if isinstance(error, CorruptRecordException) else str(error) or "a length is beyond reason"
+    return CorruptBatch(f"A record of the batch cannot be read: {reason}.")
+
+
+def _counted() -> CorruptBatch:
+    return CorruptBatch("The offset deltas of the batch's records do not count up from 0 one by one.")
 
 
 def _timed(records: list[Record]) -> list[Record]:

@@ -18,12 +18,14 @@ from typing import NamedTuple
 
 from redis_ledger.broker.produce.client_batches import ClientBatches
 from redis_ledger.broker.produce.producer_queues import ProducerQueues
+from redis_ledger.broker.produce.record_checks import RecordChecks
 from redis_ledger.broker.transactions.producers import Producers
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.errors import (
-    CorruptBatch,
+    InvalidRecord,
     InvalidTxnStatus,
     TransactionEnded,
+    TransactionForbidden,
     Unavailable,
 )
 from redis_ledger.ids import NO_PRODUCER, TxnId
@@ -45,6 +47,7 @@ class BatchSource(NamedTuple):
     owner            of the producer ids in its batches; "" where that is not compared
     principal        whose quota a transaction is counted against
     awaits_replicas  at durability `replicas` a batch is answered when enough replicas have it
+    checks           of the records in its batches; None: they are not checked
     """
 
     transactional_id: str | None
@@ -52,6 +55,7 @@ class BatchSource(NamedTuple):
     owner: str = ""
     principal: str = ""
     awaits_replicas: bool = True
+    checks: RecordChecks | None = None
 
 
 class _QueueKey(NamedTuple):
@@ -128,12 +132,18 @@ class AppendService:
         """
         order = next(self._orders)
         header, request = await self._batches.request(partition, data, source.owner, batch_bytes_max)
+        if source.checks is not None and request.split is None:
+            source.checks.check(header, data)
+        if request.producer_id != NO_PRODUCER and request.sequence < 0:
+            raise InvalidRecord("A batch with a producer id has no sequence.")
         if not header.is_transactional:
             if request.producer_id != NO_PRODUCER:
                 await self._check_producer(partition, request)
             return partition.append(request, awaits_replicas=source.awaits_replicas)
-        if source.transactional_id is None or not request.is_idempotent:
-            raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")
+        if source.transactional_id is None:
+            raise TransactionForbidden("A transactional batch was sent without a transactional id.")
+        if request.producer_id == NO_PRODUCER:
+            raise InvalidRecord("A transactional batch has no producer id.")
         append = _TransactionalAppend(partition, request, source, order, self._loop.create_future())
         if self._queues and append.queue in self._queues:
             self._wait(append)

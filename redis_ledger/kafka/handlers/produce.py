@@ -1,4 +1,4 @@
-"""Produce 3-13: appends record batches to partitions.  Batches stay memoryviews and are not decoded.
+"""Produce 3-13: appends record batches to partitions.  Batches stay memoryviews and are stored as they are.
 
 3     record batches of version 2 only     5   log start offset: only with UNKNOWN_PRODUCER_ID, where the Java
 client needs it; else -1     7   zstd     8   errors by record (never)
@@ -99,7 +99,7 @@ async def submit(request: ProduceRequest, call: RequestContext) -> asyncio.Futur
     owner = call.broker.security.owner(call.peer.principal)
     adds_partitions = call.version >= ADDS_PARTITIONS_FROM
     source = BatchSource(
-        request.transactional_id, adds_partitions, owner, call.peer.principal, awaits_replicas=request.acks == ALL
+        request.transactional_id, adds_partitions, owner, call.peer.principal, request.acks == ALL, call.peer.checks
     )
     leaves = call.broker.live_brokers.is_leaving and request.acks != 0
     refused = None
