@@ -52,8 +52,9 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "example": 17,
     },
     "name": {
-        "description": "A subscription's name, percent-encoded; 1 to 200 printable characters.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+        "description": "A subscription's name, percent-encoded; 1 to 200 printable characters. "
+        "A Kafka group's may have any others, and more.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 32_767},
         "example": "billing",
     },
     "scheduled": {

@@ -84,7 +84,7 @@ class MethodNotAllowed(BadRequest):
 
 
 class InvalidGroup(BadRequest):
-    """The group name is invalid. Use 1 to 200 printable characters."""
+    """The group name is invalid. Use 1 to 32767 characters."""
 
     code, kafka_code = "invalid_group", 24
 

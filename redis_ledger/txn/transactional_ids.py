@@ -45,7 +45,7 @@ from redis_ledger.txn.end_at_once import EndAtOnce
 from redis_ledger.txn.operations import Coordinator, OperationName, Reply
 
 COORDINATORS_PER_PRIMARY = 4
-NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
+NAME_LENGTH_MAX, EPOCH_MAX = 32_767, 32_767
 NO_SERIAL = "-"  # stands for a transaction that is not known
 FOREIGN = "?"  # stands for a producer id of another coordinator: no identity has it
 

@@ -44,6 +44,24 @@ async def id_of(client, topic="t") -> bytes:
     return bytes.fromhex((await client.broker.catalog.get(topic)).id)
 
 
+LONG = {"long": "g" * 20_000, "control characters": "\0\n\x7f {a}%:/\u202e"}
+
+
+@pytest.mark.parametrize("name", LONG.values(), ids=LONG)
+async def test_groups_and_transactional_ids_have_any_name_that_kafka_takes(client, name):
+    member = await sync(client, await join(client, name), name)
+    assert await commit(client, ("t", 0, 7), group=name, member=member) == [0]
+    assert await fetch(client, None, group=name) == {("t", 0): (7, 0)}
+    producer = await Producer(client, 3, name).begin()
+    await producer.add_group(name)
+    assert await producer.commit(("t", 0, 9), group=name, member=member) == [0]
+    await producer.end()
+    assert await fetch(client, None, group=name) == {("t", 0): (9, 0)}
+    listed = await client.broker.producers.list_transactions()
+    assert [each.transactional_id for each in listed] == [name]
+    assert [each.name for each in await client.broker.groups.list()] == [name]
+
+
 # -- commit and fetch --------------------------------------------------------------------------------------------------
 
 

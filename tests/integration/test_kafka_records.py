@@ -220,11 +220,13 @@ async def test_a_record_written_by_another_broker_wakes_a_reader_here(redis_url,
 
 
 async def test_together_the_partitions_of_an_answer_keep_to_the_limit(client):
-    for number in range(3):
-        await client.ask(produce("t", batch("x" * 50_000), partition=number), 9)
+    for number in (0, 1, 2, 0, 1, 2):
         await client.ask(produce("t", batch("x" * 50_000), partition=number), 9)
     answer = await client.ask(fetch("t", partitions=(0, 1, 2), bytes_max=60_000), 12)
     assert 50_000 < sum(len(data.records) for data in answer.responses[0].partitions) < 110_000
+    # The first batch comes whatever the limit is
+    answer = await client.ask(fetch("t", partitions=(0, 1), bytes_max=0), 12)
+    assert [len(values(data)) for data in answer.responses[0].partitions] == [1, 0]
 
 
 # -- sessions ----------------------------------------------------------------------------------------------------------

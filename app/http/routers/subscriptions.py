@@ -29,12 +29,14 @@ from redis_ledger.app.http.schemas import subscriptions as bodies
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker import record_traces
+from redis_ledger.broker.groups.service import check_group
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.errors import (
     ConsumerBusy,
     DecodingBusy,
     GroupNotEmpty,
+    InvalidGroup,
     InvalidPosition,
     InvalidRequest,
     InvalidTopicName,
@@ -306,10 +308,10 @@ async def note_offsets(request: HttpRequest, topic: str, name: str, body: bodies
 
 
 def known(name: str) -> str:
-    """Raises SubscriptionNotFound for an invalid name."""
+    """Raises SubscriptionNotFound for an invalid name.  A Kafka group's may be longer than a subscription's."""
     try:
-        return check_subscription_name(name)
-    except InvalidRequest:
+        return check_group(name)
+    except InvalidGroup:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
 
 

@@ -46,7 +46,7 @@ from redis_ledger.groups.subscribed_topics import Visible, all_visible
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.store import Store
 
-NAME_CHARS_MAX = 200  # of a group, as of a subscription
+NAME_CHARS_MAX = 32_767  # of a group, as in Kafka
 INSTANCE_CHARS_MAX = 249  # of a group.instance.id, as Kafka's clients have it
 ID_CHARS = 200  # of a client's own name in the id it is given
 CONSUMER = "consumer"  # the protocol type of consumers, and the kind of groups of KIP-848
@@ -68,8 +68,8 @@ class Listed(NamedTuple):
 
 def check_group(name: str) -> str:
     """Raises InvalidGroup."""
-    if not 1 <= len(name) <= NAME_CHARS_MAX or not name.isprintable():
-        raise InvalidGroup(f"{name[:80]!r} is not a group's name; use 1 to {NAME_CHARS_MAX} printable characters.")
+    if not 1 <= len(name) <= NAME_CHARS_MAX:
+        raise InvalidGroup(f"{name[:80]!r} is not a group's name; use 1 to {NAME_CHARS_MAX} characters.")
     return name
 
 

@@ -118,7 +118,7 @@ class _Fetch:
         request, call, committed = self._request, self._call, self._committed
         quotas, rules = call.broker.quotas, call.broker.security.rules
         answers, wanted = await _open(requested, call)
-        room = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
+        room = max(min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max), 1)  # of 0, nothing is read
         if quotas.is_on:
             room = quotas.bytes_out_max(call.peer.principal, room)
         polled = await call.broker.partition_fetch.poll(
