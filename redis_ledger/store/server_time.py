@@ -27,6 +27,7 @@ class ServerTime:
     def __init__(self, timeout_ms: int, now_s: Callable[[], float] = monotonic) -> None:
         self._timeout_ms, self._now_s = timeout_ms, now_s
         self._ahead_ms: float | None = None  # of the server's clock to this process's
+        self._is_doubted = True
         self._read_s = -READ_S
 
     def deadline(self) -> int | bytes:
@@ -36,8 +37,9 @@ class ServerTime:
         return int(self._now_s() * 1000 + self._ahead_ms) + self._timeout_ms
 
     def doubt(self) -> None:
-        """The server has refused a call as late: possibly its clock was set, or this is another server."""
-        self._ahead_ms, self._read_s = None, -READ_S
+        """The server has refused a call as late.  Its clock is read again: it may have been set, or this process was
+        paused by a suspended machine, whose clock did not count that time.  Calls are refused until then."""
+        self._is_doubted, self._read_s = True, -READ_S
 
     def look(self, conn: Connection, tick: int) -> None:
         """Reads the clock again if it is time.  Runs on every tick."""
@@ -54,6 +56,7 @@ class ServerTime:
         if reply.cancelled() or reply.exception() is not None:
             return
         now_s = self._now_s()
-        if now_s - sent_s <= ROUND_TRIP_S_MAX:
+        if self._is_doubted or now_s - sent_s <= ROUND_TRIP_S_MAX:
+            self._is_doubted = False
             seconds, microseconds = reply.result()
             self._ahead_ms = int(seconds) * 1000 + int(microseconds) / 1000 - now_s * 1000

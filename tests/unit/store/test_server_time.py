@@ -80,10 +80,11 @@ async def test_a_slow_reply_is_not_used(server, time, takes_s, is_used):
     assert (time.deadline() > (server.now + 2_000) * 1000) == is_used
 
 
-async def test_after_a_refusal_calls_have_no_deadline_until_the_clock_is_read_again(server, time):
+async def test_after_a_refusal_the_clock_is_read_at_once_however_slow_the_reply_is(server, time):
     await server.read(time)
+    server.ahead_s += 3_600
     time.doubt()
-    assert time.deadline() == b""
-    await server.read(time)
+    assert time.deadline() < (server.now + 2_000) * 1000, "calls are refused until the clock is read"
+    await server.read(time, takes_s=2 * ROUND_TRIP_S_MAX)
     assert server.reads == 2
-    assert time.deadline() != b""
+    assert time.deadline() > (server.now + 4_000) * 1000
