@@ -7,8 +7,8 @@ ARGV        1 topic_id  2 group (percent-encoded)
             3 what   offset: the offset and pending commits, but not the register; register: everything
             4 when   always; empty: if there is no offset; idle: if no member was seen since before_ms; empty and idle
                      only if no commit is pending
-            5 before_ms
-RETURNS     {OK, 1 if the register remains} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
+            5 before_ms  6 generation, or -1: nothing is deleted if a later one was seen here
+RETURNS     {OK, 1 if the register remains} | {FENCED, generation seen} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n) for n commits pending; memory is freed in the background
 WRITES      the end of a transaction with a pending commit here finds none and succeeds; KEYS 5 to 8 are always deleted
 SOURCE      KIP-496 "offset delete", KIP-211 "expiration"; docs/decisions/0011
@@ -17,9 +17,11 @@ SOURCE      KIP-496 "offset delete", KIP-211 "expiration"; docs/decisions/0011
 --- @include "include/status"
 --- @include "include/group_offset"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local held, when = redis.call("HMGET", KEYS[3], "kind", "time", "seen"), ARGV[4]
+local held, when = redis.call("HMGET", KEYS[3], "kind", "time", "seen", "fence"), ARGV[4]
 if not held[1] then return { OK, 0 } end
 if held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end
+local generation, fence = tonumber(ARGV[6]), tonumber(held[4] or -1)
+if generation >= 0 and generation < fence then return { FENCED, fence } end
 if ARGV[3] == "register" then redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8]) end -- nothing reads them
 if when ~= "always" then
   if #registers.waiting(KEYS[4], 1) > 0 then return { OK, 1 } end

@@ -90,17 +90,19 @@ async def delete(
     what: What,
     when: When = "always",
     before_ms: int = 0,
+    generation: int = -1,
 ) -> bool:
-    """Returns whether the register remains.
+    """Returns whether the register remains.  generation: of the group that is deleted, -1 if it goes on.  Raises
+    IllegalGeneration if a later one was seen here: there is a group of this name again.
 
     what  offset: the offset and pending commits; the register stays and keeps its fence.  register: everything
     when  empty: if there is no offset; idle: if no member was seen since before_ms; both only without pending commits
     """
-    args = (topic_id, encode_name(group), what, when, before_ms)
+    args = (topic_id, encode_name(group), what, when, before_ms, generation)
     sub = keys.sub(group)
     doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else (keys.none,)
     reply = await store.call(_DELETE, (keys.state, keys.subs, *sub.of_register(), *doomed), args)
-    return bool(_checked(reply, group)[1])
+    return bool(_checked(reply, group, generation)[1])
 
 
 def _checked(reply: list[Any], group: str, generation: int = -1, txn: TxnId | None = None) -> list[Any]:

@@ -89,6 +89,15 @@ async def test_a_group_with_offsets_that_cannot_be_reached_is_listed_until_they_
     assert (await offsets(broker), await broker.groups.names()) == ({}, [])
 
 
+async def test_deletion_that_was_paused_leaves_offsets_of_a_later_generation(broker):
+    # Given members that have joined at another broker while this one was paused in its deletion
+    await commit(broker, ("t", 0, 1), ("t", 1, 2), fence=4)
+    await commit(broker, ("t", 1, 20), fence=5)
+    with pytest.raises(StoreUnavailable):
+        await broker.offsets.delete_group("g", 4)
+    assert await offsets(broker) == {("t", 1): 20}
+
+
 async def test_on_a_cluster_a_group_comes_and_goes_as_on_one_server(cluster_url, prefix):
     async with one(cluster_url, prefix) as broker:
         for topic in ("t", "u"):

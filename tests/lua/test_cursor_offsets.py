@@ -310,6 +310,14 @@ def test_trimmed_records_are_not_in_the_lag_and_not_held_back(group):
     assert (group.log.state()["start"], group.stats()["mark"], group.stats()["backlog"]) == ("6", "2", 4)
 
 
+@pytest.mark.parametrize(("seen", "is_deleted"), [(3, True), (4, True), (5, False)])
+@pytest.mark.parametrize("what", ["offset", "register"])
+def test_deletion_of_a_group_leaves_an_offset_that_a_later_generation_has_committed(group, seen, is_deleted, what):
+    group.commit(42, generation=seen)
+    assert (group.forget(what, generation=4)[0] == OK) == is_deleted
+    assert group.offset == (-1 if is_deleted else 42)
+
+
 def test_a_group_is_deleted_as_a_subscription_is(group):
     group.commit(4, generation=3)
     assert group.delete() == [OK, 1, ""]

@@ -51,10 +51,16 @@ class Group(Subscription):
         return self.run("cursor/offset_fetch", (p.state, p.subs, *self.keys.of_register()), *args)
 
     def forget(
-        self, what: str = "register", when: str = "always", before: int = 0, *, topic_id: str = TOPIC_ID
+        self,
+        what: str = "register",
+        when: str = "always",
+        before: int = 0,
+        generation: int = -1,
+        *,
+        topic_id: str = TOPIC_ID,
     ) -> list[Any]:
         p = self.log.keys
-        args = (topic_id, encode_name(self.name), what, when, before)
+        args = (topic_id, encode_name(self.name), what, when, before, generation)
         sub = self.keys
         doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else ()
         return self.run("cursor/offset_delete", (p.state, p.subs, *sub.of_register(), *doomed), *args)

@@ -291,12 +291,11 @@ class Offsets:
             await self.forget_topic(group, topic, "empty")
         return [outcomes[each] for each in partitions]
 
-    async def delete_group(self, group: str) -> None:
-        """All its offsets, and that there is such a group.  Raises StoreUnavailable if some may be left; the group is
-        listed then, and a repetition finds them."""
-        left = [
-            topic for topic in sorted(await self.topics_of(group)) if await self.forget_topic(group, topic, "always")
-        ]
+    async def delete_group(self, group: str, generation: int = -1) -> None:
+        """All its offsets, except those of later generations, and that there is such a group.  Raises StoreUnavailable
+        if some may be left; the group is listed then, and a repetition finds them."""
+        topics = sorted(await self.topics_of(group))
+        left = [topic for topic in topics if await self.forget_topic(group, topic, "always", generation)]
         if left:
             raise StoreUnavailable(
                 f"Some offsets of group {group!r} on {', '.join(left)} may be left; repeat the request."
@@ -346,7 +345,7 @@ class Offsets:
             await self._store.command("HDEL", self._keys.groups, encode_name(group), key=self._keys.groups)
         return len(topics) - len(left)
 
-    async def forget_topic(self, group: str, topic: str, when: When) -> bool:
+    async def forget_topic(self, group: str, topic: str, when: When, generation: int = -1) -> bool:
         """True when the group has something left there.  Partition 0 goes last: until then the group is found there."""
         entry = await _caught(self._catalog.get(topic, fresh=True))
         left = False
@@ -357,7 +356,7 @@ class Offsets:
             async def one(place: Place, what: What) -> bool:
                 if isinstance(place, LedgerError):
                     raise place
-                return await self._forget(place, group, what, when)
+                return await self._forget(place, group, what, when, generation)
 
             outcomes = await _each(lambda place: one(place, "register"), others)
             left = any(outcome is not False for outcome in outcomes)
@@ -370,10 +369,10 @@ class Offsets:
             await self._store.command("SREM", topics, topic, key=topics)
         return left
 
-    async def _forget(self, p: Partition, group: str, what: What, when: When) -> bool:
+    async def _forget(self, p: Partition, group: str, what: What, when: When, generation: int = -1) -> bool:
         before = self._clock.now_ms() - self._config.offsets_retention_ms
         try:
-            return await registers.delete(self._store, p.keys, p.topic_id, group, what, when, before)
+            return await registers.delete(self._store, p.keys, p.topic_id, group, what, when, before, generation)
         except WrongSubscriptionKind:
             return False  # it belongs to another incarnation of the topic
 

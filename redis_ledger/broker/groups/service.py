@@ -56,7 +56,7 @@ class GroupOffsets(Protocol):
     """What has to be known of offsets here: broker/groups/offsets.py."""
 
     async def topics_of(self, group: str) -> set[str]: ...
-    async def delete_group(self, group: str) -> None: ...
+    async def delete_group(self, group: str, generation: int) -> None: ...
 
 
 class Listed(NamedTuple):
@@ -302,14 +302,14 @@ class Groups:
                     raise GroupNotFound(f"There is no group {group!r}.")
                 if stored.members:
                     raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
-                await self._ownership.claim(
-                    group, stored.kind or "classic"
-                )  # so that no other broker creates it concurrently
+                # So that no other broker creates it concurrently.
+                generation = (await self._ownership.claim(group, stored.kind or "classic")).generation
             elif not held.is_empty:
                 raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
             else:
+                generation = held.generation
                 self.coordinator.drop(held, UnknownMember(f"Group {group!r} was deleted.", member_id=""))
-            await self._offsets.delete_group(group)
+            await self._offsets.delete_group(group, generation)
             await self._ownership.delete(group)
 
     async def check_empty(self, group: str) -> None:
