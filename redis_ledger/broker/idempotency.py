@@ -9,7 +9,8 @@
                lease taken by another              → RequestInProgress
                known, no answer, lease is ours now → resumed: with the producer id and nonce of the first attempt, so
                                                      partitions and coordinators detect what they have done
-    finish   write the answer, release the lease; the response does not wait for it
+    finish   write the answer, release the lease; the response does not wait for it.  Nothing is written if another
+             attempt has the lease or has answered
     release  delete the key: the request, which has no earlier attempt, changed nothing
     suspend  release the lease only: the outcome is unknown; the same request may be repeated, and resumes
 
@@ -22,20 +23,22 @@ Source: draft-ietf-httpapi-idempotency-key-header.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from redis_ledger.errors import IdempotencyKeyReused, InvalidRequest, RequestInProgress, Unavailable
 from redis_ledger.store.keys import idempotency_key
-from redis_ledger.store.store import ReplyError, Store
+from redis_ledger.store.store import ReplyError, Script, Store
 from redis_ledger.telemetry import logs
 
 _log = logs.get()
+_STORE_ANSWER = Script.load("broker/store_answer")
 KEY_LENGTH_MAX = 255
 ANSWER_BYTES_MAX = 1 << 20  # a larger answer is not stored; a repeat is executed again
 NO_PRODUCER = -1
@@ -67,11 +70,26 @@ class Claim:
         """Sends the answer to Redis, for repeats.  The response need not wait for it: a client that has it repeats
         nothing, and a repeat of a request whose answer is not stored resumes it."""
         assert self._lease is not None, "a replayed claim has nothing to finish"
-        return self._lease.finish(status, body, self._when_kept)
+        return self._lease.finish(status, body, self._later if self.resumed else self._at_once)
 
     def when_kept(self, act: Callable[[], None]) -> None:
-        """Calls act once the answer is stored."""
+        """Calls act once the answer is stored and no other attempt can begin: of earlier attempts, calls that were sent
+        within their leases may still be executed."""
         self._when_kept.append(act)
+
+    def _at_once(self) -> None:
+        for act in self._when_kept:
+            act()
+
+    def _later(self) -> None:
+        assert self._lease is not None
+        timeout_s = self._lease.store.topology.watch.timeout_ms / 1000
+        asyncio.get_running_loop().call_later(timeout_s, self._at_once)
+
+    @property
+    def is_ours(self) -> bool:
+        """False once the lease has expired, as another attempt may hold it."""
+        return self._lease is None or self._lease.is_ours
 
     def keep(self, ms: int) -> None:
         """Limits how long the answer is kept."""
@@ -144,34 +162,33 @@ class _Lease:
     def run_key(self) -> bytes:
         return self.key + b"|run"
 
-    def finish(self, status: int, body: bytes, when_kept: Sequence[Callable[[], None]]) -> asyncio.Task[None]:
+    def finish(self, status: int, body: bytes, when_kept: Callable[[], None]) -> asyncio.Task[None]:
         self.stop_renewing()
-        sent = list[asyncio.Future[Any]]()
-        is_kept = len(body) <= ANSWER_BYTES_MAX
-        if is_kept:
-            value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
-            sent.append(self.store.write_allow_oom("SET", self.key, value, b"PX", self.keep_ms))
-        if self._is_ours():
-            sent.append(self.store.command(b"DEL", self.run_key, key=self.key))
-        task = asyncio.get_running_loop().create_task(self._finished(sent, when_kept, is_kept=is_kept))
+        if len(body) <= ANSWER_BYTES_MAX:
+            record = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, 0)
+            answered = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
+            args = (self.token, record, answered, self.keep_ms)
+            work = self._answer(self.store.call(_STORE_ANSWER, (self.key, self.run_key), args), when_kept)
+        else:
+            work = self._release()
+        task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def _finished(
-        self, sent: Sequence[asyncio.Future[Any]], when_kept: Sequence[Callable[[], None]], *, is_kept: bool
-    ) -> None:
+    async def _answer(self, sent: asyncio.Future[Any], when_kept: Callable[[], None]) -> None:
         try:
-            await asyncio.gather(*sent)
-            if is_kept and self.layouts:
+            _, was_ours = await sent
+            if was_ours and self.layouts:
                 await self.store.command(b"DEL", *self.layouts, key=self.key)
         except (Unavailable, ReplyError) as error:
-            # The request succeeded.  A repeat resumes it, or waits for the lease to expire.
+            # The request succeeded.  A repeat resumes it.
             code = error.code if isinstance(error, Unavailable) else "internal_error"
             _log.warning("answer for an Idempotency-Key not stored", code=code, detail=str(error))
+            await self._release()
             return
-        for act in when_kept if is_kept else ():
-            act()
+        if was_ours:
+            when_kept()
 
     async def layout(self, topic_id: str, proposed: bytes) -> bytes:
         key = b"%s|layout:%s" % (self.key, topic_id.encode())
@@ -179,14 +196,18 @@ class _Lease:
         self.layouts.append(key)
         return proposed if found is None else bytes(found)
 
+    async def _release(self) -> None:
+        with contextlib.suppress(Unavailable, ReplyError):  # the lease expires
+            await self.end(forget=False)
+
     async def end(self, *, forget: bool) -> None:
         self.stop_renewing()
-        if self._is_ours():
+        if self.is_ours:
             names = (self.run_key, self.key, *self.layouts) if forget else (self.run_key,)
             await self.store.command(b"DEL", *names, key=self.key)
 
-    def _is_ours(self) -> bool:
-        """False once the lease has expired, as another attempt may hold it."""
+    @property
+    def is_ours(self) -> bool:
         return time.monotonic() < self.until
 
 

@@ -7,7 +7,15 @@ import asyncio
 import pytest
 
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords
-from redis_ledger.errors import InvalidRequest, LedgerError, NotYourMessage, RequestTooLarge, TransactionConflict
+from redis_ledger.errors import (
+    InvalidRequest,
+    LedgerError,
+    NotYourMessage,
+    RequestInProgress,
+    RequestTooLarge,
+    StoreTimeout,
+    TransactionConflict,
+)
 from redis_ledger.ids import MessageId
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import (
@@ -178,3 +186,27 @@ async def test_step_over_a_recreated_topic_is_executed(pair):
     assert await visible(first, "left") == {0: ["new"]}
     assert await visible(first, "right") == {1: ["old", "new"]}
     assert await eventually(lambda: live_transactions(first), 0) == 0
+
+
+async def test_step_whose_decision_was_made_and_its_answer_lost_is_answered_as_committed(pair, monkeypatch):
+    """Without a nonce, since a caller would execute it again."""
+    broker, _ = pair
+    decide = broker.coordinators.decide
+
+    async def lost(*args, **options):
+        monkeypatch.undo()
+        await decide(*args, **options)
+        raise StoreTimeout
+
+    monkeypatch.setattr(broker.coordinators, "decide", lost)
+    done = await broker.execute.run([], outputs("a"))
+    assert done.transaction is not None
+    assert (await broker.transactions.get(done.transaction)).status in ("committing", "committed")
+    assert await visible(broker, "left") == {0: ["a"]}
+
+
+async def test_step_is_not_begun_when_its_key_is_no_longer_held(pair):
+    broker, _ = pair
+    with pytest.raises(RequestInProgress):
+        await broker.execute.run([], outputs("a"), nonce="n", may_begin=lambda: False)
+    assert await visible(broker, "left") == {}

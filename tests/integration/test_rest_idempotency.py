@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -194,7 +195,9 @@ async def outcomes_are_forgotten(broker: Broker) -> None:
 async def test_an_execute_is_carried_out_once_also_when_its_outcome_is_forgotten(redis_url, prefix, coordinators):
     """CL-13: the broker died before it stored the answer.  Another one, perhaps with more coordinators, repeats it."""
     body = {"records": [{"topic": "out", "records": [{"value": "once"}]}]}
-    forgets: dict[str, Any] = {"ended_status_max_records": 2, "ended_status_retention_ms": 0}
+    forgets: dict[str, Any] = {
+        "ended_status_max_records": 2, "ended_status_retention_ms": 0, "redis_timeout_ms": 1_000,
+    }  # fmt: skip
     async with open_broker(redis_url, prefix, coordinators=2, **forgets) as first, client_of(first) as api:
         for key in map(str, range(8)):
             fail_once(first, "execute", "run", True)
@@ -247,6 +250,21 @@ async def test_a_claim_is_held_until_its_lease_runs_out_and_then_resumed(keys):
     second = await keys.claim("k", ONE, producer_id=9)
     assert (first.resumed, second.resumed) == (False, True)
     assert (second.producer_id, second.nonce) == (7, first.nonce)
+    assert (first.is_ours, second.is_ours) == (False, True)
+
+
+async def test_attempt_that_was_overtaken_does_not_change_the_answer(keys):
+    first = await keys.claim("k", ONE)
+    first.abandon()
+    await asyncio.sleep(1.1)  # as above
+    second, done = await keys.claim("k", ONE), list[str]()
+    for name, claim in (("first", first), ("second", second)):
+        claim.when_kept(partial(done.append, name))
+    await first.finish(200, b"first")
+    await second.finish(200, b"second")
+    await first.finish(200, b"first")
+    assert (await keys.claim("k", ONE)).replay == (200, b"second")
+    assert done == [], "the step is kept while calls of the first attempt may be on their way"
 
 
 @pytest.mark.parametrize(("size", "is_kept"), [(ANSWER_BYTES_MAX, True), (ANSWER_BYTES_MAX + 1, False)])
@@ -294,7 +312,7 @@ async def test_an_answer_that_cannot_be_stored_is_logged_and_its_request_is_resu
         future.set_exception(error)
         return future
 
-    monkeypatch.setattr(Store, "write_allow_oom", refused)
+    monkeypatch.setattr(Store, "call", refused)
     claim.finish(201, b'{"a":1}')
     await keys.close()
     monkeypatch.undo()

@@ -267,7 +267,12 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
             records_per_request_max=limit,
         )
     done = await request.broker.execute.run(
-        acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(request), principal=transaction_principal(request)
+        acks,
+        records,
+        timeout_ms=body.timeout_ms,
+        nonce=_nonce(request),
+        principal=transaction_principal(request),
+        may_begin=lambda: request.claim is None or request.claim.is_ours,
     )
     return _executed(request, done)
 

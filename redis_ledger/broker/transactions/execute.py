@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.security import transaction_owners
@@ -28,13 +28,14 @@ from redis_ledger.errors import (
     InvalidRequest,
     LedgerError,
     OutcomeUnknown,
+    RequestInProgress,
     TransactionAbortOnly,
     TransactionNotFound,
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, step_nonce
+from redis_ledger.txn.coordinator import Coordinators, Participant, step_nonce
 from redis_ledger.txn.operations import Coordinator
 
 ATTEMPTS_MAX = 8
@@ -60,13 +61,15 @@ class Execute:
         timeout_ms: int | None = None,
         nonce: str = "",
         principal: str = "",
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> Executed:
-        """Raises the error of the acknowledgement or append, after aborting the transaction."""
+        """may_begin: whether the Idempotency-Key is still held, so that no other attempt runs.  Raises the error of the
+        acknowledgement or append, after aborting the transaction, and RequestInProgress."""
         try:
-            return await self._once(acks, records, timeout_ms, nonce, principal)
+            return await self._once(acks, records, timeout_ms, nonce, principal, may_begin)
         except UnknownTopic:
             # A cached topic was deleted and created again.  The step had no effect, and the cache entry is removed now.
-            return await self._once(acks, records, timeout_ms, nonce, principal)
+            return await self._once(acks, records, timeout_ms, nonce, principal, may_begin)
 
     async def _once(
         self,
@@ -75,6 +78,7 @@ class Execute:
         timeout_ms: int | None,
         nonce: str,
         principal: str,
+        may_begin: Callable[[], bool],
     ) -> Executed:
         timeout = self._transactions.timeout(timeout_ms)
         if not acks and not records:
@@ -95,6 +99,8 @@ class Execute:
         participants = [Participant(p.topic, p.topic_id, p.number, ack.subscription) for p, ack, _ in held]
         participants += [participant for _, prepared in outgoing for participant in prepared.participants]
 
+        if not may_begin():
+            raise RequestInProgress()
         txn, replayed = await self.begin(timeout, principal, nonce, list(dict.fromkeys(participants)))
         if replayed:
             return Executed(txn, {}, True)
@@ -118,7 +124,8 @@ class Execute:
         return Executed(txn, appended)
 
     def answered(self, nonce: str) -> None:
-        """Call after the response of the step is stored: the coordinator then deletes the committed step."""
+        """Call after the response of a step that had one attempt is stored: the coordinator then deletes the step.  Of
+        several attempts one may have been paused before it began, and must find the committed step."""
         at = self._at(nonce)
         assert at is not None, "a step without a nonce is not stored"
         at.submit("forget_step", step_nonce(nonce), lazy=True)
@@ -165,15 +172,15 @@ class Execute:
                 return txn, True
         raise TransactionAbortOnly("Several callers are repeating this step at the same time; repeat it once more.")
 
-    async def _finish(self, decision: Decision) -> None:
+    async def _finish(self, txn: TxnId, ends: Awaitable[object]) -> None:
         """Raises OutcomeUnknown for errors after the decision, so that the caller does not repeat the step."""
         try:
-            await self._transactions.finish(decision)
+            await ends
         except LedgerError as error:
             raise OutcomeUnknown(
-                f"The step is committed as transaction {decision.txn} and becomes visible when Redis is reachable; "
+                f"The step is committed as transaction {txn} and becomes visible when Redis is reachable; "
                 f"do not repeat it. ({error})",
-                transaction=str(decision.txn),
+                transaction=str(txn),
             ) from error
 
     async def commit(self, txn: TxnId, participants: Sequence[Participant]) -> None:
@@ -181,14 +188,22 @@ class Execute:
         try:
             decision = await self._coordinators.decide(txn, commit=True, known=participants)
         except BaseException as error:
-            await self.abort(txn, error)
-            raise
+            was_committed = await self.abort(txn, error)
+            if not was_committed or not isinstance(error, LedgerError):
+                raise
+            # The reply to the decision was lost.
+            await self._finish(txn, self._transactions.commit(txn))
+            return
         if decision.state.is_ending:
-            await self._finish(decision)
+            await self._finish(txn, self._transactions.finish(decision))
 
-    async def abort(self, txn: TxnId, error: BaseException) -> None:
-        """Aborts the transaction; if that fails, its timeout does.  The caller raises the first error."""
+    async def abort(self, txn: TxnId, error: BaseException) -> bool:
+        """Aborts the transaction; if that fails, its timeout does.  The caller raises the first error.  Returns whether
+        it cannot be aborted, since it was committed."""
         try:
             await asyncio.shield(self._transactions.abort(txn))
+        except AlreadyCommitted:
+            return True
         except LedgerError as second:
             error.add_note(f"aborting transaction {txn} failed as well: {second}")
+        return False
