@@ -17,8 +17,9 @@ from collections.abc import Callable
 from redis_ledger.telemetry import metrics
 
 PERIOD_S = 0.25
-STALL_S = 1.0  # clients do not give up a request earlier
-DOUBT_S = 1.0  # after a lag: the time in which the requests that arrived during it begin
+LONG_S = 1.0  # shorter lags are those of a busy machine, and no client gives up a request so early
+STALL_S = 3.0  # shorter than clients wait for a response, and than other brokers wait for a heartbeat
+DOUBT_S = 1.0  # after a long lag: the time in which the requests that arrived during it begin
 
 
 class EventLoopLag:
@@ -31,7 +32,6 @@ class EventLoopLag:
         self._now_s = now_s
         self._timer: asyncio.TimerHandle | None = None
         self._seen_s = self._doubt_until_s = 0.0
-        self.stalled_s = 0.0  # when the last stall ended
         self.on_stall: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -45,7 +45,7 @@ class EventLoopLag:
 
     def is_doubtful(self, now_s: float) -> bool:
         """Whether a request that begins now may have waited for the event loop."""
-        if self._seen_s and now_s - self._seen_s > 2 * PERIOD_S:
+        if self._seen_s and now_s - self._seen_s > PERIOD_S + LONG_S:
             self._look(now_s)
         return now_s < self._doubt_until_s
 
@@ -59,9 +59,8 @@ class EventLoopLag:
 
     def _look(self, now_s: float) -> None:
         lag_s, self._seen_s = now_s - self._seen_s - PERIOD_S, now_s
-        if lag_s >= PERIOD_S:
+        if lag_s >= LONG_S:
             self._doubt_until_s = now_s + DOUBT_S
         if lag_s >= STALL_S:
-            self.stalled_s = now_s
             for call in self.on_stall:
                 call()

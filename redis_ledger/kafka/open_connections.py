@@ -26,7 +26,7 @@ from redis_ledger.telemetry.logs import RateLimitedLog
 
 INCOMPLETE_S = 1.0  # an incomplete request of this age may be dropped when another client needs its memory
 ACCEPTED_S = 0.25  # after a stall, until all connections that were made during it have been accepted
-WAITED_S = 0.5  # since a connection was read: its client may have left without notice
+WAITED_S = 1.0  # since a connection was read: its client may have left without notice
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before authentication (Kafka: sasl.server.max.receive.size)
 TLS_RECORD = b"\x16\x03"  # the first bytes of a TLS handshake; no frame has the length that they encode
 
@@ -78,6 +78,7 @@ class OpenConnections:
         self._starved: set[OpenConnection] = set()
         self._in_flight_bytes = 0
         self._is_draining = False
+        self._stalled_s = -ACCEPTED_S  # when the last stall ended
         self._none_open = asyncio.Event()
         self._none_open.set()
 
@@ -96,7 +97,7 @@ class OpenConnections:
 
     def admit(self, connection: OpenConnection) -> bool:
         """Returns False if the connection must be closed."""
-        if connection.opened - self.broker.event_loop_lag.stalled_s < ACCEPTED_S:
+        if connection.opened - self._stalled_s < ACCEPTED_S:
             return False  # it may have been made during the stall, with requests, as those of `drop_waiting`
         if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
             self.seldom.warning("no more Kafka connections are accepted", open=len(self._open))
@@ -190,6 +191,7 @@ class OpenConnections:
     def drop_waiting(self) -> None:
         """After a stall of the event loop, closes connections with requests that have not begun: an old request must
         not take effect after what its client has done meanwhile.  A client that still waits sends it again."""
+        self._stalled_s = time.monotonic()
         closed, unread = closed_and_unread(each.peer.socket for each in self._open)
         dropped = [each for each in self._open if each.has_waiting or each.peer.socket in closed | unread]
         for each in dropped:

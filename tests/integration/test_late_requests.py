@@ -33,7 +33,7 @@ from tests.support.kafka_offsets import Producer, commit, committing, fetch
 from tests.support.kafka_transactional import OLD, Transactional
 from tests.support.processes import PATIENCE_S, RedisServer, Serve, eventually, is_alive, texts
 
-SHORT_S, LONG_S = 0.7, 1.6  # shorter and longer than the stall after which all waiting requests are dropped
+SHORT_S, LONG_S = 1.7, 3.6  # shorter and longer than the stall after which all waiting requests are dropped
 SETTLED_S = 0.4  # a broker that carries out late requests needs a few milliseconds
 
 

@@ -63,7 +63,7 @@ class Throttled:
         )
         broker = SimpleNamespace(
             config=config, client_memory=ClientMemory(200, has_metrics=False), quotas=None,
-            event_loop_lag=SimpleNamespace(stalled_s=0.0, is_doubtful=lambda now: False),
+            event_loop_lag=SimpleNamespace(is_doubtful=lambda now: False),
         )  # fmt: skip
         self.transport = Transport()
         self.connection = Connection(
