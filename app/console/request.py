@@ -16,6 +16,7 @@ from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, Unauthenticated
 
 FORM_FIELDS_MAX = 200
+LOGIN_BYTES_MAX = 16 << 10  # of a form before login
 MESSAGE_COOKIE = "rl_message"
 MESSAGE_CHARACTERS_MAX = 1_000
 
@@ -83,7 +84,7 @@ class ConsoleRequest:
         kind = self.http.content_type()
         if kind != "application/x-www-form-urlencoded":
             raise InvalidRequest(f"The content type must be application/x-www-form-urlencoded, not {kind[:80]!r}.")
-        text = (await self.http.body()).decode("utf-8", "strict")
+        text = (await self.http.body(None if self.is_known else LOGIN_BYTES_MAX)).decode("utf-8", "strict")
         fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX))
         if not self.signer.is_valid_csrf(self.session, self.headers.get("x-csrf-token") or fields.get("csrf", "")):
             raise Forbidden("The form has expired. Reload the page and try again.")

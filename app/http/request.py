@@ -218,14 +218,18 @@ class HttpRequest:
         length = self.header(b"content-length")
         return int(length) if length is not None and length.isascii() and length.isdigit() else 0
 
-    async def body(self) -> bytes:
-        """Raises RequestTooLarge, ClientMemoryFull."""
+    async def body(self, before_login_max: int | None = None) -> bytes:
+        """before_login_max: limit for a client that has not logged in.  Its body takes no client memory, so that it
+        takes none from others.
+
+        Raises RequestTooLarge, ClientMemoryFull.
+        """
         if self._body is None:
-            self._body = await self._read()
+            self._body = await self._read(before_login_max)
         return self._body
 
-    async def _read(self) -> bytes:
-        limit = self.config.body_bytes_max
+    async def _read(self, before_login_max: int | None) -> bytes:
+        limit = self.config.body_bytes_max if before_login_max is None else before_login_max
         declared = self.declared_bytes()
         if declared > limit:
             await self._refuse(limit, drain=declared <= limit * DRAINED_BODIES and self.header(b"expect") is None)
@@ -243,10 +247,11 @@ class HttpRequest:
                 chunks.clear()
                 await self._refuse(limit, drain=more)
             if not more:
-                if chunk:
+                if chunk and before_login_max is None:
                     self._hold(len(chunk), is_whole=True)
                 return b"".join((*chunks, chunk)) if chunks else chunk
-            self._hold(len(chunk))
+            if before_login_max is None:
+                self._hold(len(chunk))
             chunks.append(chunk)
 
     async def stream(self) -> AsyncIterator[bytes]:

@@ -54,7 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         self._cutter = Frames(
             self._push,
             partial(open_connections.take_incomplete, self),
-            broker.client_memory.give_request,
+            partial(open_connections.give_incomplete, self),
             lambda: open_connections.frame_sizes(self.peer),
         )
         self._deaf_since, self._quotas = 0.0, broker.quotas

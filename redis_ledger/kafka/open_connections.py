@@ -3,6 +3,9 @@
 connections_max      further connections are closed at once
 inflight_bytes_max   bytes of requests that are read but not answered; above the limit no connection is read
 client_bytes_max     bytes of unread responses and incomplete requests; above the limit the slowest client is closed
+
+With auth_required, connections that have not logged in take nothing from those that have: their incomplete requests
+have a small share of the memory, and where another connection needs memory or a place, the oldest of them is closed.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from redis_ledger.kafka.request_context import Peer
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
 
+STRANGERS_SHARE = 16  # incomplete requests before login get this part of client_bytes_max
 INCOMPLETE_S = 1.0  # an incomplete request of this age may be dropped when another client needs its memory
 ACCEPTED_S = 0.25  # after a stall, until all connections that were made during it have been accepted
 WAITED_S = 1.0  # since a connection was read: its client may have left without notice
@@ -76,6 +80,8 @@ class OpenConnections:
         self._named_by = named_by
         self._open: set[OpenConnection] = set()
         self._starved: set[OpenConnection] = set()
+        self._strangers: dict[OpenConnection, None] = {}  # have not logged in, oldest first
+        self._held_by_strangers: dict[OpenConnection, int] = {}  # bytes of incomplete requests, oldest first
         self._in_flight_bytes = 0
         self._is_draining = False
         self._stalled_s = -ACCEPTED_S  # when the last stall ended
@@ -99,17 +105,22 @@ class OpenConnections:
         """Returns False if the connection must be closed."""
         if connection.opened - self._stalled_s < ACCEPTED_S:
             return False  # it may have been made during the stall, with requests, as those of `drop_waiting`
+        if len(self._open) >= self.broker.config.kafka_connections_max and not self._is_draining:
+            self._close_oldest_stranger()
         if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
             self.seldom.warning("no more Kafka connections are accepted", open=len(self._open))
             metrics.kafka_refused.inc()
             return False
         self._open.add(connection)
+        if self._is_stranger(connection):
+            self._strangers[connection] = None
         self._none_open.clear()
         metrics.kafka_connections.inc()
         return True
 
     def remove(self, connection: OpenConnection) -> None:
         self._starved.discard(connection)
+        self._strangers.pop(connection, None)
         if connection in self._open:
             self._open.remove(connection)
             metrics.kafka_connections.dec()
@@ -158,12 +169,21 @@ class OpenConnections:
     def take_incomplete(self, connection: OpenConnection, count: int) -> bool:
         """Takes memory for an incomplete request.
 
-        If none is free, closes the client whose request has been incomplete for the longest time.  Returns False if no
-        request is older than INCOMPLETE_S.  Never waits: clients with incomplete requests would wait for each other.
+        If none is free, closes connections that have not logged in, then the client whose request has been incomplete
+        for the longest time.  Returns False if no request is older than INCOMPLETE_S.  Never waits: clients with
+        incomplete requests would wait for each other.
         """
-        memory = self.broker.client_memory
-        if memory.take_request(count):
-            return True
+        memory, is_stranger = self.broker.client_memory, self._is_stranger(connection)
+        if is_stranger:
+            while sum(self._held_by_strangers.values()) + count > memory.bytes_max // STRANGERS_SHARE:
+                if not self._drop_a_stranger(connection):
+                    return False
+        while not (is_taken := memory.take_request(count)) and self._drop_a_stranger(connection):
+            pass
+        if is_stranger and is_taken:
+            self._held_by_strangers[connection] = self._held_by_strangers.get(connection, 0) + count
+        if is_stranger or is_taken:
+            return is_taken
         now = time.monotonic()
         others = self._open - {connection}
         slowest = max(others, key=lambda each: each.stalled_s(now), default=None)
@@ -172,6 +192,38 @@ class OpenConnections:
         self.give_up(slowest, "a Kafka client left a request incomplete while others need its memory")
         slowest.drop_incomplete()
         return memory.take_request(count)
+
+    def give_incomplete(self, connection: OpenConnection, count: int) -> None:
+        """Returns memory of an incomplete request.  What was taken before the login is returned first."""
+        if (held := self._held_by_strangers.get(connection, 0)) > count:
+            self._held_by_strangers[connection] = held - count
+        else:
+            self._held_by_strangers.pop(connection, None)
+        self.broker.client_memory.give_request(count)
+
+    def _is_stranger(self, connection: OpenConnection) -> bool:
+        return self.requires_sasl and not connection.peer.is_authenticated
+
+    def _drop_a_stranger(self, asking: OpenConnection) -> bool:
+        """Closes the connection before login whose incomplete request is the oldest; False if there is none."""
+        oldest = next(
+            (each for each in self._held_by_strangers if each is not asking and self._is_stranger(each)), None
+        )
+        if oldest is None:
+            return False
+        self.give_up(oldest, "a Kafka client that has not logged in left a request incomplete while others need memory")
+        oldest.drop_incomplete()
+        return True
+
+    def _close_oldest_stranger(self) -> None:
+        """Makes room for a connection: one that has not logged in by now is the least likely to be served."""
+        while (oldest := next(iter(self._strangers), None)) is not None:
+            del self._strangers[oldest]
+            if self._is_stranger(oldest):
+                self.give_up(oldest, "a Kafka client has not logged in, and others need the connection")
+                oldest.drop_incomplete()
+                self.remove(oldest)
+                return
 
     def close_slow_readers(self, now: float) -> None:
         """If responses wait for memory, closes the slowest clients until an eighth of it will be free."""

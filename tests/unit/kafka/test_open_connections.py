@@ -29,7 +29,8 @@ class Connection:
     """late_s: how long ago its incomplete request began; 0: it has none."""
 
     def __init__(self, memory: ClientMemory, late_s: float = 0.0, held: int = 0) -> None:
-        self.peer, self.opened, self.has_waiting = SimpleNamespace(host="10.0.0.1", socket=NO_SOCKET), 100.0, False
+        self.peer = SimpleNamespace(host="10.0.0.1", socket=NO_SOCKET, is_authenticated=False)
+        self.opened, self.has_waiting = 100.0, False
         self.events: list[str] = []
         self._memory, self._since, self._held = memory, late_s and time.monotonic() - late_s, held
         assert memory.take_request(held)
@@ -169,3 +170,78 @@ def test_connections_that_were_made_during_a_stall_are_not_accepted(memory, shar
     for opened, is_admitted in [(100.0, False), (100.0 + ACCEPTED_S - 0.01, False), (100.0 + ACCEPTED_S, True)]:
         connection.opened = opened
         assert shared.admit(cast(Any, connection)) == is_admitted
+
+
+class Client(Connection):
+    """Takes and returns memory by the connections that it is one of."""
+
+    def __init__(self, shared: OpenConnections, *, has_logged_in: bool = False) -> None:
+        super().__init__(shared.broker.client_memory)
+        self._shared, self.peer.is_authenticated = shared, has_logged_in
+        assert shared.admit(cast(Any, self))
+
+    def take(self, count: int) -> bool:
+        if not self._shared.take_incomplete(cast(Any, self), count):
+            return False
+        self._held += count
+        self._since = time.monotonic()
+        return True
+
+    def drop_incomplete(self) -> None:
+        self._shared.give_incomplete(cast(Any, self), self._held)
+        self._held, self._since = 0, 0.0
+
+
+@pytest.fixture
+def secured(memory) -> OpenConnections:
+    config = SimpleNamespace(
+        kafka_request_bytes_max=100, auth_required=True, kafka_connections_max=3, kafka_inflight_bytes_max=100
+    )
+    return OpenConnections(cast(Any, SimpleNamespace(config=config, client_memory=memory)))
+
+
+def test_requests_before_login_have_a_small_share_in_which_the_oldest_is_dropped(memory, secured):
+    # Given 200 bytes for all, of which a sixteenth is 12
+    first, second, third = (Client(secured) for _ in range(3))
+    assert not first.take(13)
+    assert first.take(6)
+    assert second.take(6)
+    # When another one needs some, then the oldest goes, though it has just begun
+    assert third.take(6)
+    assert [each.events for each in (first, second, third)] == [["aborted"], [], []]
+    # and one alone does not exceed the share
+    assert not third.take(13)
+    third.drop_incomplete()
+    second.drop_incomplete()
+    assert memory.free == 200
+
+
+def test_requests_after_login_do_not_suffer_from_those_before(memory, secured):
+    stranger, known, other = Client(secured), Client(secured, has_logged_in=True), Client(secured, has_logged_in=True)
+    assert stranger.take(12)
+    assert known.take(60)
+    assert other.take(40)  # half of the memory is for incomplete requests
+    assert (stranger.events, known.events) == (["aborted"], [])
+
+
+def test_memory_that_was_taken_before_the_login_is_returned_to_its_share(memory, secured):
+    client, other = Client(secured), Client(secured)
+    assert client.take(10)
+    client.peer.is_authenticated = True
+    assert client.take(80)
+    assert not other.take(10), "the share is in use, and its owner has logged in"
+    assert client.events == []
+    client.drop_incomplete()
+    assert other.take(10)
+    other.drop_incomplete()
+    assert memory.free == 200
+
+
+def test_where_no_more_connections_are_accepted_the_oldest_that_has_not_logged_in_is_closed(secured):
+    known, old, young = Client(secured, has_logged_in=True), Client(secured), Client(secured)
+    newest = Client(secured)
+    assert [each.events for each in (known, old, young, newest)] == [[], ["aborted"], [], []]
+    assert len(secured.all()) == 3
+    for each in (young, newest):
+        each.peer.is_authenticated = True
+    assert not secured.admit(cast(Any, Connection(secured.broker.client_memory)))
