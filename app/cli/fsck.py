@@ -67,11 +67,12 @@ async def _run(
     settings: list[str],
     on_subject: Callable[[str, int, int], None],
 ) -> Report:
-    from redis_ledger.clock import SystemClock
+    from redis_ledger.clock import RedisClock
     from redis_ledger.fsck.service import Fsck
+    from redis_ledger.store.redis_time import read_time
 
     async with opened_store(data_dir, redis, settings) as (store, config):
-        fsck = Fsck(store, config, SystemClock(), on_subject)
+        fsck = Fsck(store, config, await read_time(store, RedisClock()), on_subject)
         return await fsck.run(topic, repair=repair, delete=delete, full=full)
 
 

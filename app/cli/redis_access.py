@@ -104,12 +104,13 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
     from redis_ledger.broker.security.quotas import Quotas
     from redis_ledger.broker.security.scram_credentials import ScramCredentials
     from redis_ledger.broker.security.service import Security
-    from redis_ledger.clock import SystemClock
+    from redis_ledger.clock import RedisClock
+    from redis_ledger.store.redis_time import read_time
 
     async with opened_store(data_dir, redis, settings, awaits_replicas=True) as (store, config):
         yield RedisAccess(
             ScramCredentials(store),
-            Security(store, config, SystemClock()),
+            Security(store, config, await read_time(store, RedisClock())),
             Audit(store, is_kept=True),
             Quotas(store, config),
         )

@@ -15,7 +15,6 @@ import asyncio
 import os
 import secrets
 import socket
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,6 +91,7 @@ from redis_ledger.ledger.topic_checks import SIDECAR_FORMAT
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.offload.reader import OffloadReader
 from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.redis_time import read_time
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 from redis_ledger.txn.batched_write import PENDING_ACKS, TRANSACTION_LOG, BatchedWrite
@@ -242,7 +242,7 @@ class Broker:
         config = config or Config()
         redis_clock = redis_clock or RedisClock(config.clock_skew_ms_max)
         broker = cls(store, config, clock or redis_clock, redis_clock, name, http_address)
-        await broker._read_time()
+        await read_time(store, redis_clock)
         stored_format = await storage_format.agree(store)
         if broker.config.txn_buffer == "sidecar" and stored_format < SIDECAR_FORMAT:
             raise UnreadableFormat(
@@ -311,11 +311,6 @@ class Broker:
                 await self.store.admission.compare_all()
             except OSError as error:
                 raise StoreUnavailable(str(error)) from error
-
-    async def _read_time(self) -> None:
-        key, sent_s = CatalogKeys(self.store.prefix).state, time.monotonic()
-        seconds, micros = await self.store.command("TIME", key=key)
-        self.redis_clock.learn(int(seconds) * 1000 + int(micros) // 1000, sent_s)
 
     def _batch_log(self, batched: BatchedWrite) -> None:
         for coordinator in self.coordinators:

@@ -39,4 +39,4 @@ class SetClock(Request):
 
 class Clock(Reply):
     now_ms: int
-    shift_ms: Annotated[int, Meta(description="How far it is ahead of the system's clock.")]
+    shift_ms: Annotated[int, Meta(description="How far it is ahead of Redis's clock.")]
