@@ -28,6 +28,8 @@ SNAPPY: Final = 2
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES = 16
+# Writers use blocks of 32 KiB, and of 1 KiB at least.  Millions of blocks of a few bytes would take seconds.
+BLOCK_BYTES_MIN, BLOCKS = 512, 1024
 _BLOCK_LENGTH = struct.Struct(">i")
 _UNPACK_INTO = {1: cramjam.gzip.decompress_into, 3: cramjam.lz4.decompress_into, 4: cramjam.zstd.decompress_into}
 _PACK = {
@@ -47,8 +49,8 @@ def unpack(compression: int, packed: memoryview, decoded_bytes_max: int) -> byte
             return _unsnap(bytes(packed), decoded_bytes_max)
         except _FAILURES as error:
             raise _cannot(compression, decoded_bytes_max, error) from None
-    with _unpacked(compression, packed, decoded_bytes_max, 0, 0) as room:
-        return room[:]
+    with _unpacked(compression, packed, decoded_bytes_max, 0, 1) as room:  # a map is never empty
+        return room[:-1]
 
 
 def unpack_between(
@@ -89,7 +91,8 @@ def _cannot(compression: int, decoded_bytes_max: int, error: Exception) -> Corru
 def _unsnap(packed: bytes, decoded_bytes_max: int) -> bytes:
     if not packed.startswith(_XERIAL_MAGIC):
         return _unsnap_block(packed, decoded_bytes_max)
-    blocks = []
+    blocks: list[bytes] = []
+    blocks_max = BLOCKS + decoded_bytes_max // BLOCK_BYTES_MIN
     room = decoded_bytes_max
     at = _XERIAL_HEADER_BYTES
     while at < len(packed):
@@ -97,6 +100,8 @@ def _unsnap(packed: bytes, decoded_bytes_max: int) -> bytes:
             raise ValueError("the last block's length is cut short")
         (length,) = _BLOCK_LENGTH.unpack_from(packed, at)
         at += 4
+        if len(blocks) >= blocks_max:
+            raise ValueError(f"more than {blocks_max} blocks")
         if not 0 < length <= len(packed) - at:
             raise ValueError(f"a block of {length} bytes, where {len(packed) - at} are left")
         block = _unsnap_block(packed[at : at + length], room)

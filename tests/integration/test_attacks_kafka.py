@@ -30,12 +30,15 @@ from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersion
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.records.compression import pack
+from redis_ledger.records.layout import batch_of
 from tests.support.attack_target import PATIENCE_S, AttackTarget, attack_target
+from tests.support.bombs import NOW_MS, ZSTD, record
 from tests.support.broker import one
 from tests.support.busy_machine import wait_for
 from tests.support.certificates import Authority
-from tests.support.kafka_batches import batch, produce
-from tests.support.kafka_client import KafkaClient
+from tests.support.kafka_batches import batch, produce, produced
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_codec import request
 
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)
@@ -315,3 +318,28 @@ async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, 
                     assert await wait_for(reader.read(), PATIENCE_S) == b""
                 assert time.monotonic() - began < 9.0
                 writer.close()
+
+
+@pytest.mark.parametrize("kind", ["shared", "key_shared", "exclusive"])
+async def test_a_batch_that_claims_many_records_is_skipped_in_a_few_steps(redis_url, prefix, kind, monkeypatch):
+    body = batch_of(
+        pack(ZSTD, record(None, b"a")), attributes=ZSTD, last_offset_delta=4_999, base_ms=NOW_MS, newest_ms=NOW_MS,
+        count=5_000,
+    )  # fmt: skip
+    async with one(redis_url, prefix) as broker, listening(broker) as address, KafkaClient(address) as client:
+        await broker.topics.create("t")
+        for each in (body, batch("after")):
+            assert produced(await client.ask(produce("t", each), 9)).error_code == 0
+        await broker.subscriptions.create("t", "s", kind)
+        calls = 0
+        call = broker.store.call
+
+        async def counted(*args: Any, **more: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return await call(*args, **more)
+
+        monkeypatch.setattr(broker.store, "call", counted)
+        got = await broker.subscriptions.receive("t", "s", "c", max_records=10)
+        assert [each.value for each in got] == [b"after"]
+        assert calls < 100

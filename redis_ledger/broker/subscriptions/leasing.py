@@ -38,13 +38,13 @@ from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.read import within
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
-from redis_ledger.telemetry.logs import get
+from redis_ledger.telemetry.logs import RateLimitedLog
 
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
 DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt decompresses; leases beyond it are released
 
 _BATCH = operator.attrgetter("ledger", "entry", "base")
-_log = get()
+_limited_log = RateLimitedLog()
 
 
 class ReceiveCall(NamedTuple):
@@ -63,10 +63,12 @@ class ReceiveCall(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """State shared by the deliveries of one attempt."""
+    """State shared by the deliveries of one attempt.  unreadable: by partition, how many records of a batch that cannot
+    be read are still to lease, so that they are skipped at once and not `records_max` at a time."""
 
     budget: Budget
     skipped: list[Skipped]
+    unreadable: dict[int, int]
 
 
 class Leasing:
@@ -121,7 +123,7 @@ class Leasing:
         that, a request that was sent before takes over on all of them what its earlier attempts have leased."""
         name, request, has, records_max, skipped, budget, reasons = receive
         messages: list[Message] = []
-        attempt = _Attempt(budget(), [])
+        attempt = _Attempt(budget(), [], {})
         answers: dict[int, Received] = {}
         share = -(-records_max // len(partitions))
         asked = list(partitions)
@@ -133,7 +135,15 @@ class Leasing:
             now_asked, asked = asked[:width], asked[width:]
             received = await asyncio.gather(
                 *(
-                    self._lease(p, name, request, quota, reached.get(p.number), attempt, unseen=p.number in has)
+                    self._lease(
+                        p,
+                        name,
+                        request,
+                        max(quota, attempt.unreadable.pop(p.number, 0)),
+                        reached.get(p.number),
+                        attempt,
+                        unseen=p.number in has,
+                    )
                     for p in now_asked
                 ),
                 return_exceptions=True,
@@ -269,9 +279,12 @@ class Leasing:
                     attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))
                 continue
             if isinstance(found, LedgerError):
-                _log.error("a batch that cannot be read was skipped", topic=partition.topic,
-                           partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
+                _limited_log.error(
+                    "a batch that cannot be read was skipped", topic=partition.topic, partition=partition.number,
+                    offset=d.base, subscription=name, error=str(found),
+                )  # fmt: skip
                 unreadable.append(Range(d.first, d.last))
+                attempt.unreadable[partition.number] = d.base + d.records - 1 - d.last
                 partition.traffic.unreadable += d.last - d.first + 1
                 continue
             shift, records = found
@@ -311,8 +324,10 @@ class Leasing:
                 rule, partition.topic, name, consumer, unread, d.deliveries, now_ms
             )
         if not d.deliveries:
-            _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
-                         partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
+            _limited_log.warning(
+                "a batch that is too large to decode was skipped", topic=partition.topic, partition=partition.number,
+                offset=d.base, subscription=name, error=str(error),
+            )  # fmt: skip
             partition.traffic.unreadable += d.last - d.first + 1
         return False
 
