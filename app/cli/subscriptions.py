@@ -1,5 +1,5 @@
-"""`redis-ledger subscriptions`: create, list, describe, lag, lags, seek, snapshot, delete, dead-letters, put-back,
-note-offsets, and what a subscription holds: pending, record, analyze-backlog.
+"""`redis-ledger subscriptions`: create, list, describe, lag, lags, seek, snapshot, extend, delete, dead-letters,
+put-back, note-offsets, and what a subscription holds: pending, record, analyze-backlog.
 
 `redis-ledger groups` is for Kafka groups.
 """
@@ -17,6 +17,7 @@ from redis_ledger.app.cli.output import (
     Url,
     confirm,
     connected,
+    counted,
     document,
     group,
     moment,
@@ -167,6 +168,31 @@ def snapshot(topic: Topic, name: Name, url: Url = URL, json: Json = False) -> No
     """Print what is acknowledged, for `seek --snapshot`."""
     with connected(url, json) as client:
         document(client.subscriptions.snapshot(topic, name))
+
+
+@subscriptions.command()
+def extend(
+    topic: Topic,
+    name: Name,
+    consumer: Annotated[str, typer.Argument(metavar="CONSUMER", help="The name of the consumer.")],
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="partition:offset; without any, all that it has.")
+    ] = None,
+    ack_timeout_ms: Annotated[
+        int | None, typer.Option(min=1, metavar="MS", help="From now on; a longer lease stays as it is.")
+    ] = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Extend the leases of a consumer that needs more time."""
+    with connected(url, json) as client:
+        found = client.subscriptions.extend(topic, name, consumer, ids or None, ack_timeout_ms=ack_timeout_ms)
+        if json:
+            document(found)
+        else:
+            typer.echo(f"Extended {counted(found.extended, 'lease')}.")
+            for each in found.lost:
+                typer.echo(f"{each} is not leased to {consumer}.")
 
 
 @subscriptions.command()

@@ -6,7 +6,8 @@ subscription, later offsets of the same key are returned with them.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms, or with a back-off: include/backoff
-            5 unseen   1: no consumer received them, so the delivery does not count
+            5 unseen   1: no consumer received them, so the delivery does not count; without ranges, that of reserved
+            leases never does
             6 request  name.attempt: only what it leased, "": all
             7 most leases to touch  8 from   without ranges: the first offset
             9.. first, last of each range, ascending and disjoint; none: all
@@ -25,9 +26,9 @@ local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEY
 if not c then return refused end
 local consumer, now, wait = ARGV[2], tonumber(ARGV[3]), wait_of(ARGV[4])
 
-local no_consumer = ARGV[5] == "1" and cursors.UNSEEN or ""
+local is_unseen, is_all = ARGV[5] == "1", #ARGV == 8
 local request, touched, returned, most, reached = ARGV[6], {}, 0, tonumber(ARGV[7]), nil
-if #ARGV > 8 then
+if not is_all then
   local _
   touched, _, reached = cursors.touched(c, (cursors.given(9)), most)
 elseif cursors.has_keys(c.kind) then
@@ -41,6 +42,7 @@ end
 for _, lease in ipairs(touched) do
   if lease.consumer == consumer and consumer ~= "" and (request == "" or lease.request == request) then
     cursors.cut(c, { lease })
+    local no_consumer = (is_unseen or (is_all and cursors.is_reserved(lease))) and cursors.UNSEEN or ""
     for i = 1, #lease.holes, 2 do
       cursors.put(c, lease.holes[i], lease.holes[i + 1], no_consumer, lease.count, now + wait_ms(wait, lease.count))
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
@@ -48,6 +50,6 @@ for _, lease in ipairs(touched) do
     if cursors.has_keys(c.kind) then cursors.return_followers(c, lease.first, now + wait_ms(wait, lease.count)) end
   end
 end
-if cursors.has_keys(c.kind) and #ARGV == 8 then returned = returned + cursors.apply_followers(c) end
+if cursors.has_keys(c.kind) and is_all then returned = returned + cursors.apply_followers(c) end
 cursors.save(c)
 return { OK, returned, reached }

@@ -19,7 +19,7 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
             8 epoch (ordered): of this consumer's ownership, from cursor/claim; "" without one
             9 after    the consumer has received up to this offset; "": redeliver everything that is leased (ordered)
             10 unseen   1: leases beyond `after` never reached the consumer, so they keep their count
-            11 request  name.attempt, or "": include/lost_response
+            11 request  name.attempt, or "": include/lost_response; it begins with "~" if the leases are reserved
             12 again    1: a response to this request was lost; its leases are delivered again with the same count, all of
             them if the subscription is shared, and become leases of this attempt
             13 consumer_max  14 subscription_max   unacknowledged offsets that they may have; 0: any number
@@ -78,7 +78,8 @@ local function add(lease, from, keeps_from)
   if known then
     known[2], known[3] = math.min(known[2], from), known[3] or keeps_from
   else
-    again[lease.first] = { lease, from, lease.consumer == cursors.UNSEEN and from or keeps_from }
+    local is_uncounted = lease.consumer == cursors.UNSEEN or cursors.is_reserved(lease)
+    again[lease.first] = { lease, from, is_uncounted and from or keeps_from }
   end
 end
 

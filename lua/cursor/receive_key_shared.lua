@@ -14,7 +14,7 @@ behind them of the same key.
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that exceeds it is the last)
             6 ack_timeout_ms, or with a back-off: include/backoff  7 session_ms
-            8 request  name.attempt, or "": include/lost_response
+            8 request  name.attempt, or "": include/lost_response; it begins with "~" if the leases are reserved
             9 again    1: a response to this request was lost; all its leases are delivered again with the same count, and
             become leases of this attempt
             10 consumer_max  11 subscription_max   unacknowledged offsets that they may have; 0: any number

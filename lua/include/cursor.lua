@@ -5,7 +5,7 @@
 -- so between mark and read the offsets without a lease and without a holder are the acknowledged ones, and no counter of
 -- them is needed.  The mark itself is always leased, held, or equal to read.
 --     leases   first → "last consumer count deadline", and the name of its request if the client gave one; spans and
---              due index them by offset and by deadline
+--              due index them by offset and by deadline.  A reserved lease has a request that begins with "~"
 --     leased, returned   number of leased offsets, and how many of these have no consumer: they were returned by a nack
 --              or by an aborted transaction
 --     acks     offsets acknowledged beyond the mark: include/acks
@@ -124,6 +124,10 @@ end
 cursors.UNSEEN = "%"
 
 function cursors.is_unassigned(consumer) return consumer == "" or consumer == cursors.UNSEEN end
+
+-- Whether a lease is reserved: its consumer has fetched it ahead, and has not handed it out.  If it is not extended, acknowledged
+-- or returned by itself, its delivery does not count.
+function cursors.is_reserved(lease) return string.sub(lease.request, 1, 1) == "~" end
 
 -- Returns the count of returned offsets.  A cursor last written by an earlier release has none, or one that is too high.
 function cursors.returned(stored, leased, leases)

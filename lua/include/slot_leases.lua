@@ -84,8 +84,8 @@ end
 function queues.lease(q, i)
   local grant, offset = queues.grant_at(q, i), queues.offset_at(q, i)
   return grant and {
-    first = offset, last = offset, consumer = grant.consumer, count = grant.count, holes = { offset, offset },
-    request = grant.request, q = q, at = i,
+    first = offset, last = offset, consumer = grant.consumer, count = grant.count, deadline = grant.deadline,
+    holes = { offset, offset }, request = grant.request, q = q, at = i,
   }
 end
 
@@ -215,7 +215,9 @@ function cursors.return_followers(c, offset, deadline)
   q.returned_from = math.min(q.returned_from or i, i)
 end
 
-function queues.returned_to(grant, is_unseen) return is_unseen and is_unseen(grant) and cursors.UNSEEN or "" end
+function queues.returned_to(grant, is_unseen)
+  return (cursors.is_reserved(grant) or (is_unseen and is_unseen(grant))) and cursors.UNSEEN or ""
+end
 
 -- Visits the indexes behind `first` of a key: visit(index).
 function queues.each_of_key(q, key, first, visit)

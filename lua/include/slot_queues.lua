@@ -189,14 +189,17 @@ end
 
 -- Grants --------------------------------------------------------------------------------------------------------
 
--- Gives grants the offsets of others, which go.  They keep their request if all have it.  gone: id → id of the one that stays.
+-- Gives grants the offsets of others, which go.  They keep their request if all have it, and stay reserved if all are.
+-- gone: id → id of the one that stays.
 local function replace(q, gone)
   local ids, chars = {}, {}
   for id, kept in pairs(gone) do
     ids[#ids + 1], chars[string.char(id)] = id, string.char(kept)
     local from, to = q.grants[id], q.grants[kept]
     to.size, to.count = to.size + from.size, math.max(to.count, from.count)
-    if to.request ~= from.request then to.request = "" end
+    if to.request ~= from.request then
+      to.request = cursors.is_reserved(to) and cursors.is_reserved(from) and "~" or ""
+    end
     q.grants[id], q.size = nil, q.size - 1
   end
   q.states = string.gsub(q.states, queues.pattern(ids), chars)

@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
     "max_messages": POSITIVE,
     "prefetch": COUNT,
     "ack_timeout_ms": POSITIVE,
+    "lease_max_ms": COUNT,
 }
 
 

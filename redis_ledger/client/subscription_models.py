@@ -38,6 +38,13 @@ class KeyShare(msgspec.Struct, frozen=True):
     session_ends_ms: int = 0  # 0 if it was closed
 
 
+class Extended(msgspec.Struct, frozen=True):
+    """lost: ids that are not leased to the consumer: settled, or another consumer's."""
+
+    extended: int
+    lost: tuple[str, ...] = ()
+
+
 class SubscriptionStats(msgspec.Struct, frozen=True):
     topic: str
     name: str

@@ -15,6 +15,8 @@ from redis_ledger.client.models import Headers, Message
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import MessageId
 
+IDS_MAX = 10_000  # message ids of one request
+
 
 def value_bytes(value: Any) -> bytes | None:
     """The bytes a value is stored as.  Raises InvalidRequest when it has no JSON form."""

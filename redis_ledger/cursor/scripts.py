@@ -127,6 +127,7 @@ class ReceiveRequest(NamedTuple):
     epoch      of an exclusive subscription: from registration.claim; else None
     name       of the client's request, "" without one; attempt: how often it was sent before (docs/decisions/0052)
     takes_over   leases of earlier attempts, whose response was lost, are delivered again
+    is_reserved   the leases do not count as deliveries until they are extended or acknowledged (docs/decisions/0054)
     backoff    what the subscription's redelivery rule adds to the ack timeout; "" without a rule
     """
 
@@ -138,12 +139,13 @@ class ReceiveRequest(NamedTuple):
     name: str = ""
     attempt: int = 0
     takes_over: bool = False
+    is_reserved: bool = False
     backoff: str = ""
 
     @property
     def token(self) -> str:
         """Names the attempt, as lua/include/lost_response reads it."""
-        return self.name and f"{self.name}.{self.attempt}"
+        return ("~" if self.is_reserved else "") + (self.name and f"{self.name}.{self.attempt}")
 
     @property
     def wait(self) -> str:
@@ -306,17 +308,9 @@ async def pending_ack_cumulative(
 
     async def act(first: int, how: paged_acks.How) -> list[Any]:
         args = (
-            topic_id,
-            token(consumer),
-            txn.coordinator,
-            txn.serial,
-            1,
-            how,
-            paged_acks.LEASES_MAX,
-            now_ms,
-            offset,
-            first,
-        )
+            topic_id, token(consumer), txn.coordinator, txn.serial, 1, how, paged_acks.LEASES_MAX, now_ms,
+            offset, first,
+        )  # fmt: skip
         return await _pending_ack(store, keys, name, args)
 
     return await paged_acks.ack_cumulative_in_pages(act, is_sum=False)
@@ -340,7 +334,7 @@ async def nack(
 
     backoff: of the subscription's redelivery rule; it adds to delay_ms.
     unseen: they never reached the consumer, so the delivery does not count.
-    request: the token of a receive; only what it has leased, and no other attempt has taken over.  "": all.
+    request: the token of a receive: only what it has leased, and no other attempt has taken over
     """
     if ranges is not None and not ranges:
         return 0

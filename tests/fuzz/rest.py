@@ -43,6 +43,7 @@ REQUESTS: tuple[tuple[str, Any], ...] = (
     (f"{_SUBSCRIPTION}:ack", {"ids": ["0:1", "0:2"]}),
     (f"{_SUBSCRIPTION}:ackCumulative", {"ids": ["0:1"]}),
     (f"{_SUBSCRIPTION}:nack", {"ids": ["0:1"], "delay_ms": 5}),
+    (f"{_SUBSCRIPTION}:extend", {"ids": ["0:1"], "ack_timeout_ms": 5}),
     (f"{_TOPIC}/scheduled:cancel", {"ids": ["0-1"]}),
 )  # fmt: skip
 _deep: Any = []

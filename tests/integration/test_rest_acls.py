@@ -62,6 +62,8 @@ CASES = [
      [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{SUB}:nack", {"consumer": "c", "all": True},
      [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
+    ("POST", f"{SUB}:extend", {"consumer": "c", "all": True},
+     [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{SUB}:closeConsumer", {"consumer": "c"},
      [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{SUB}:seek", {"to": "latest"}, [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),

@@ -107,6 +107,7 @@ ACTS = [
         "receive": calls("POST", f"{SUB}:receive", {"consumer": "c"}), "ack": calls("POST", f"{SUB}:ack", ACK),
         "ack_cumulative": calls("POST", f"{SUB}:ackCumulative", {"consumer": "c", "id": "0:0"}),
         "nack": calls("POST", f"{SUB}:nack", {"consumer": "c", "all": True}),
+        "extend": calls("POST", f"{SUB}:extend", {"consumer": "c", "all": True}),
         "close_consumer": calls("POST", f"{SUB}:closeConsumer", {"consumer": "c"}),
         "seek": calls("POST", f"{SUB}:seek", {"to": "latest"}),
         "put_back": calls("POST", f"{SUB}:putBack", {}),

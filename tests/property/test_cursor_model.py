@@ -43,7 +43,8 @@ steps = st.one_of(
     step("receive", consumers, st.sampled_from([1, 3, 10, 100, 100]), st.none() | st.integers(0, 24)),
     st.one_of(
         step("receive", consumers, st.sampled_from([1, 3, 10, 100, 100]), st.none() | st.integers(0, 24)),
-        step("lost_receive", consumers, st.integers(1, 6)),
+        step("lost_receive", consumers, st.integers(1, 6), st.booleans()),
+        step("lost_receive", consumers, st.integers(1, 6), st.just(True)),
         step("receive_again", consumers, st.integers(1, 6)),
         step("late_attempt", consumers),
     ),
@@ -67,6 +68,7 @@ steps = st.one_of(
     ),
     st.one_of(
         step("nack", consumers, st.none() | picks, st.sampled_from([0, 5_000])),
+        step("extend", consumers, st.none() | picks, st.sampled_from([5_000, ACK_TIMEOUT])),
         step("wait", st.sampled_from([1_000, SESSION + 1, ACK_TIMEOUT + 1])),
         step("trim", st.integers(1, 10)),
         st.one_of(
@@ -116,7 +118,9 @@ class Run:
         return sorted({max(0, self.model.mark - 2 + pick) for pick in picks})
 
     def owned(self, consumer: str, picks: list[int]) -> list[int]:
-        mine = sorted(o for o, s in self.model.at.items() if isinstance(s, Leased) and s.consumer in ("", consumer))
+        mine = sorted(
+            o for o, s in self.model.at.items() if isinstance(s, Leased) and s.consumer in ("", "%", consumer)
+        )
         return sorted({mine[pick % len(mine)] for pick in picks}) if mine else self.near(picks)
 
     def append(self, records: int, producer: str | None) -> None:
@@ -179,7 +183,8 @@ class Run:
         now, ago = self.sub.now, None
         if pause is not None:
             ago = (sum(pause), pause[1])
-        expected = self.model.owner.claim(consumer, now, None if ago is None else (now - ago[0], now - ago[1]))
+        outage = None if ago is None else (now - ago[0], now - ago[1])
+        expected = self.model.owner.claim(consumer, now, outage, self.sub.with_unacked())
         reply = self.sub.own(consumer, pause=ago)
         if expected == Status.NOT_OWNER:
             assert reply[:3] == [Status.OK, -1, self.model.owner.name]
@@ -193,9 +198,9 @@ class Run:
         """With the epoch of its last ownership."""
         self.receive(consumer, most, None, claims=False)
 
-    def lost_receive(self, consumer: str, most: int) -> None:
+    def lost_receive(self, consumer: str, most: int, is_reserved: bool) -> None:
         self.requests += 1
-        self.flight[consumer] = (f"r{self.requests}", 0)
+        self.flight[consumer] = (f"{'~' if is_reserved else ''}r{self.requests}", 0)
         self.receive(consumer, most, None, *self.flight[consumer])
 
     def receive_again(self, consumer: str, most: int) -> None:
@@ -258,6 +263,12 @@ class Run:
         offsets = None if picks is None else self.near(picks)
         expected = self.model.nack(offsets, consumer, self.sub.now + delay)
         self.compare(self.sub.nack(offsets, consumer, delay), expected)
+
+    def extend(self, consumer: str, picks: list[int] | None, ms: int) -> None:
+        offsets = None if picks is None else self.owned(consumer, picks)
+        expected = self.model.extend(offsets, consumer, self.sub.now + ms)
+        reply = self.sub.extend(offsets, consumer, wait=ms)
+        assert [o for i in range(2, len(reply), 2) for o in range(reply[i], reply[i + 1] + 1)] == expected
 
     def wait(self, ms: int) -> None:
         self.sub.now += ms

@@ -46,7 +46,8 @@ steps = st.one_of(
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("receive", consumers, st.integers(1, 8), st.integers(1, 6)),
-    step("lost_receive", consumers, st.integers(1, 8), st.integers(1, 6)),
+    step("lost_receive", consumers, st.integers(1, 8), st.integers(1, 6), st.booleans()),
+    step("extend", consumers, st.none() | some, st.sampled_from([700, ACK_TIMEOUT])),
     step("receive_again", consumers, st.integers(0, 8), st.integers(1, 6)),
     step("late_attempt", consumers, st.integers(1, 8), st.integers(1, 6)),
     step("ack", consumers, some),
@@ -71,6 +72,7 @@ class Run:
         self.at: dict[int, Any] = {}  # records
         self.requests, self.flight = 0, dict[str, tuple[str, int]]()  # consumer → its last named request, and attempt
         self.request_of: dict[int, str] = {}  # of leases
+        self.deliveries: dict[int, int] = {}  # that count
         self.kept: tuple[int, list[Range]] = (0, [])
 
     def step(self, name: str, *args: Any) -> None:
@@ -110,12 +112,16 @@ class Run:
             # What it had got and has acknowledged in a transaction since does not keep a repetition back.
             earlier = [o for o in self.before(offset) if not (offset in mine and isinstance(self.at[o], Held))]
             assert all(self.is_at(each, consumer) for each in earlier), f"{offset} came too early"
+            if not request.startswith("~") and not (attempt and offset in mine):
+                self.deliveries[offset] = self.deliveries.get(offset, 0) + 1
+            most_before = self.deliveries.get(offset, 0) - (not request.startswith("~"))
+            assert got.offsets[offset] <= most_before, "a reserved delivery was counted"
             self.at[offset] = Leased(consumer, self.sub.now + ACK_TIMEOUT)
             self.request_of[offset] = request
 
-    def lost_receive(self, consumer: str, most: int, window: int) -> None:
+    def lost_receive(self, consumer: str, most: int, window: int, is_reserved: bool) -> None:
         self.requests += 1
-        self.flight[consumer] = (f"r{self.requests}", 0)
+        self.flight[consumer] = (f"{'~' if is_reserved else ''}r{self.requests}", 0)
         self.receive(consumer, most, window, *self.flight[consumer])
 
     def receive_again(self, consumer: str, most: int, window: int) -> None:
@@ -165,7 +171,26 @@ class Run:
         if offsets := self.mine(consumer, places):
             assert self.sub.nack(offsets, consumer, delay)[:2] == [Status.OK, len(offsets)]
             for offset in offsets:
+                self.count(offset)
                 self.give_back(offset)
+
+    def count(self, offset: int) -> None:
+        """A reserved record was named, so its delivery counts."""
+        if self.request_of.get(offset, "").startswith("~"):
+            self.deliveries[offset] = self.deliveries.get(offset, 0) + 1
+            self.request_of[offset] = ""
+
+    def extend(self, consumer: str, places: set[int] | None, ms: int) -> None:
+        offsets = [o for o in self.at if self.is_at(o, consumer)] if places is None else self.mine(consumer, places)
+        if offsets or places is None:
+            until = self.sub.now + ms
+            reply = self.sub.extend(None if places is None else offsets, consumer, wait=ms)
+            extended = [o for i in range(2, len(reply), 2) for o in range(reply[i], reply[i + 1] + 1)]
+            assert extended == offsets or places is None
+            for offset in offsets:
+                self.at[offset] = Leased(consumer, max(self.at[offset].deadline, until))
+                if places is not None:
+                    self.count(offset)
 
     def leave(self, consumer: str) -> None:
         self.sub.nack(None, consumer)
@@ -179,6 +204,8 @@ class Run:
         if offsets := self.mine(consumer, places):
             assert self.sub.hold(txn, offsets, consumer)[0] == Status.OK
             self.at.update(dict.fromkeys(offsets, Held(txn)))
+            for offset in offsets:
+                self.count(offset)
 
     def end(self, txn: str, commit: bool) -> None:
         self.sub.settle(txn, commit=commit)
@@ -243,7 +270,7 @@ def test_any_history_keeps_keys_in_order_and_delivers_everything(redis_url, pref
     @example(
         [
             ("append", ["a", "a"]),
-            ("lost_receive", "c1", 8, 6),
+            ("lost_receive", "c1", 8, 6, False),
             ("hold", "c1", {0}, "0-1"),
             ("receive_again", "c1", 0, 1),
         ]

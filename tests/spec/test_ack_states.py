@@ -29,7 +29,8 @@ from tests.support.redis_servers import redis_server
 RECORDS = 6
 TXN_MS = 600_000  # longer than the timeouts below
 
-# Events: "ack 0,1", "cumulative 3", "t ack 0", "t cumulative 3", "t commit", "t abort", "nack 0", "timeout", "gone".
+# Events: "ack 0,1", "cumulative 3", "t ack 0", "t cumulative 3", "t commit", "t abort", "nack 0", "extend 0",
+# "timeout", "gone", "reserve" (all are returned, and received again as reserved).
 TABLE = {
     # PENDING
     "an ack deletes": (["ack 0"], "DPPPPP"),
@@ -43,12 +44,17 @@ TABLE = {
     "a transaction holds": (["t ack 0"], "tPPPPP"),
     "a transaction holds all below": (["t cumulative 2"], "tttPPP"),
     "a nacked record can be held": (["nack 0", "t ack 0"], "tPPPPP"),
+    "an extended record can be acknowledged": (["extend 0,1", "ack 0"], "DPPPPP"),
+    "a reserved record can be acknowledged": (["reserve", "ack 0"], "DPPPPP"),
+    "a reserved record can be held": (["reserve", "t ack 0"], "tPPPPP"),
+    "a reserved record that is nacked keeps pending": (["reserve", "nack 0", "gone"], "PPPPPP"),
     # PENDING_ACK
     "a plain ack of a held record is dropped": (["t ack 0", "ack 0"], "tPPPPP"),
     "a list drops what is held": (["t ack 1", "ack 0,1,2"], "DtDPPP"),
     "a plain cumulative ack drops what is held": (["t ack 1", "cumulative 3"], "DtDDPP"),
     "a plain cumulative ack below a held one": (["t cumulative 3", "cumulative 2"], "ttttPP"),
     "a nack of a held record is nothing": (["t ack 0", "nack 0"], "tPPPPP"),
+    "an extension of a held record is nothing": (["t ack 0", "extend 0,1"], "tPPPPP"),
     "the timeout of a held record is nothing": (["t ack 0,3", "timeout"], "tPPtPP"),
     "the consumer of a held record is gone": (["t ack 0", "gone"], "tPPPPP"),
     "another transaction conflicts": (["t ack 0", "u ack 0!"], "tPPPPP"),
@@ -82,6 +88,7 @@ TABLE = {
     "a plain ack of a deleted record is nothing": (["ack 0", "ack 0"], "DPPPPP"),
     "a plain cumulative ack below the mark is nothing": (["cumulative 3", "cumulative 1"], "DDDDPP"),
     "a nack of a deleted record is nothing": (["ack 0", "nack 0"], "DPPPPP"),
+    "an extension of a deleted record is nothing": (["ack 0", "extend 0,1"], "DPPPPP"),
     "the timeout of a deleted record is nothing": (["ack 0", "timeout"], "DPPPPP"),
     "the consumer of a deleted record is gone": (["ack 0", "gone"], "DPPPPP"),
     # lists: all or nothing
@@ -187,6 +194,11 @@ class World:
                 await ack_upto(broker, numbers[0], txn)
             elif verb == "nack":
                 await broker.subscriptions.nack("t", "x", "c1", at(*numbers))
+            elif verb == "extend":
+                await broker.subscriptions.extend("t", "x", "c1", at(*numbers))
+            elif verb == "reserve":
+                await broker.subscriptions.nack("t", "x", "c1", None)
+                await broker.subscriptions.receive("t", "x", "c1", is_reserved=True)
             elif verb == "gone":
                 await broker.subscriptions.nack("t", "x", "c1", None)
             elif verb == "timeout":

@@ -16,6 +16,7 @@ from tests.support.cursor_scripts import ACK_TIMEOUT
 from tests.support.owner_model import Owner
 
 DONE = "done"
+UNASSIGNED = ("", "%")  # of %, the last delivery does not count
 
 
 class Leased(NamedTuple):
@@ -50,6 +51,11 @@ class Model:
             self.at.pop(self._done_below, None)
             self._done_below += 1
         return self._done_below
+
+    def is_reserved(self, offset: int) -> bool:
+        state = self.at.get(offset)
+        has_consumer = isinstance(state, Leased) and state.consumer not in UNASSIGNED
+        return has_consumer and self.request_of.get(offset, "").startswith("~")
 
     def trim(self, start: int) -> None:
         self.read = max(self.read, start)
@@ -90,9 +96,9 @@ class Model:
                 is_of_it = attempt > 0 and is_own and self.request_of.get(o) == request
                 if not self.owner and is_of_it:
                     mine[o] = s.times
-                elif is_due or (self.owner and o > has and s.consumer != ""):
+                elif is_due or (self.owner and o > has and s.consumer not in UNASSIGNED):
                     keeps = self.owner and o > has and is_own and (unseen or is_of_it)
-                    counts[o] = s.times + (0 if keeps else 1)
+                    counts[o] = s.times + (0 if keeps or s.consumer == "%" or self.is_reserved(o) else 1)
         room = max(most - len(mine), 0)
         got = mine | {o: counts[o] for o in sorted(counts)[:room]}
         self.is_more = len(counts) > room
@@ -113,7 +119,7 @@ class Model:
         if max(offsets) >= self.read:
             return Status.NOT_DELIVERED
         states = [self.at.get(o, DONE) for o in offsets]
-        if any(isinstance(s, Leased) and s.consumer not in ("", consumer) for s in states):
+        if any(isinstance(s, Leased) and s.consumer not in (*UNASSIGNED, consumer) for s in states):
             return Status.NOT_LEASED
         return None
 
@@ -133,9 +139,9 @@ class Model:
         for o in sorted(self.at):
             s = self.at[o]
             if o <= offset and isinstance(s, Leased):
-                if s.consumer not in ("", consumer):
+                if s.consumer not in (*UNASSIGNED, consumer):
                     return Status.NOT_LEASED
-                if s.consumer == "" and o < self.taken:
+                if s.consumer == "%" or (s.consumer == "" and o < self.taken):
                     return Status.NOT_DELIVERED
         return None
 
@@ -189,8 +195,17 @@ class Model:
     def nack(self, offsets: list[int] | None, consumer: str, due: int) -> int:
         mine = {o: s for o, s in self.at.items() if isinstance(s, Leased) and s.consumer == consumer}
         mine = {o: s for o, s in mine.items() if offsets is None or o in offsets}
-        self.at.update({o: Leased("", s.times, due) for o, s in mine.items()})
+        unseen = {o for o in mine if offsets is None and self.is_reserved(o)}
+        self.at.update({o: Leased("%" if o in unseen else "", s.times, due) for o, s in mine.items()})
         return len(mine)
+
+    def extend(self, offsets: list[int] | None, consumer: str, until: int) -> list[int]:
+        mine = {o: s for o, s in self.at.items() if isinstance(s, Leased) and s.consumer == consumer}
+        mine = {o: s for o, s in mine.items() if offsets is None or o in offsets}
+        self.at.update({o: Leased(consumer, s.times, max(s.deadline, until)) for o, s in mine.items()})
+        if offsets is not None:
+            self.request_of.update(dict.fromkeys(mine, ""))
+        return sorted(mine)
 
     def leave(self, consumer: str) -> None:
         """Its leases stay, until their time is over or the next owner takes them."""

@@ -218,6 +218,13 @@ class Subscription:
         ranges = flat(to_ranges(offsets or ()))
         return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args, *ranges)
 
+    def extend(
+        self, offsets: Any = None, consumer: str = "c1", *, wait: Any = ACK_TIMEOUT, most: int = 300, first: int = 0
+    ) -> list[Any]:
+        args = (TOPIC_ID, consumer, self.now, wait, SESSION, most, first)
+        ranges = flat(to_ranges(offsets or ()))
+        return self.run("cursor/extend", (self.log.keys.state, *self.keys.all()), *args, *ranges)
+
     def seek(self, where: Any, fence: Any = "") -> list[Any]:
         return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where, fence, self.now)
 
@@ -244,6 +251,11 @@ class Subscription:
             "consumer_until created next_due waiting"
         ).split()
         return dict(zip(names, reply, strict=False))
+
+    def with_unacked(self) -> set[str]:
+        """Consumers that have unacknowledged records."""
+        fields = self.log.client.hgetall(self.keys.cursor)
+        return {k[1:].decode() for k, v in fields.items() if k[:1] == b"@" and int((v.split() + [b"0"] * 3)[2]) > 0}
 
     def leases(self) -> dict[int, tuple[str, int, int]]:
         """Offset → consumer, count, deadline.  Asserts that the indexes of leases have these."""

@@ -5,6 +5,8 @@ c1 owns it until 12:00:10     c2 and c3 stand by     c1 leaves, or is silent: th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from redis_ledger.store.script_status import Status
 from tests.support.cursor_scripts import SESSION
 
@@ -17,9 +19,12 @@ class Owner:
         self.joined: dict[str, int] = {}  # consumers of a failover subscription → when
         self.ends: dict[str, int] = {}  # and when their sessions end
 
-    def claim(self, consumer: str, now: int, pause: tuple[int, int] | None = None) -> Status | None:
+    def claim(
+        self, consumer: str, now: int, pause: tuple[int, int] | None = None, unacked: Collection[str] = ()
+    ) -> Status | None:
         """None: it is the owner.  NOT_OWNER: it stands by.  pause: from when to when Redis was away, as the caller saw
-        it: for this call, sessions end later."""
+        it: for this call, sessions end later.  unacked: consumers that have unacknowledged records, so that they are
+        known beyond their session, and a later caller that saw a pause finds them in session."""
 
         def in_session(at: int) -> int:
             return max(at, pause[1] + SESSION) if pause and at > pause[0] else at
@@ -27,8 +32,8 @@ class Owner:
         until = in_session(self.until)
         if self.kind == "failover":
             ends = {name: in_session(at) for name, at in self.ends.items()}
-            self.ends = {name: at for name, at in self.ends.items() if ends[name] > now}
-            if consumer not in self.ends:
+            self.ends = {name: at for name, at in self.ends.items() if ends[name] > now or name in unacked}
+            if ends.get(consumer, 0) <= now:
                 self.joined[consumer] = now
             self.ends[consumer] = ends[consumer] = now + SESSION
             if self.name != consumer and until <= now:

@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 
 from redis_ledger import errors
+from redis_ledger.client.pace import Pace
 from redis_ledger.errors import LedgerError
 from redis_ledger.records.batch import read_header
 from redis_ledger.records.read import decode
@@ -275,7 +276,16 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
             ids = list(self.leased) if body.get("all") else body["ids"]
             self.queue.extend(self.leased.pop(id) for id in ids if id in self.leased)
             return _json({"redelivering": len(ids)})
+        if path.endswith(":extend"):
+            ids = list(self.leased) if body.get("all") else body["ids"]
+            lost = [id for id in ids if id not in self.leased]
+            return _json({"extended": len(ids) - len(lost), "lost": lost})
         return _json({"topic": "orders", "name": "billing", "kind": "shared"})
+
+
+def hurry(consumer: Any, per_s: float = 1e9) -> None:
+    """As if the consumer had handled as many messages in a second, so that it fetches ahead."""
+    consumer._prefetching._pace = Pace(per_s, time.monotonic())
 
 
 def _record(body: dict[str, Any]) -> Any:

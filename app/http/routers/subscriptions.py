@@ -148,7 +148,8 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
     """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
 
     With `wait_ms` the request waits for the first message. Messages that are not acknowledged in time are redelivered
-    with a higher `redelivery_count`.
+    with a higher `redelivery_count`; `:extend` gives more time. A consumer that fetches messages ahead sets `delivered`
+    to false, and extends each before it processes it.
 
     An exclusive subscription has one active consumer for all partitions: the first that receives, until it sends no
     request for `consumer_session_ms`. Messages are delivered in order: first all unacknowledged ones, then new ones. A
@@ -180,7 +181,8 @@ async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Rece
         topic, known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", attempt=body.attempt,
-        skipped=skipped, reasons=reasons, budget=partial(request.budget, DECODED_BYTES_MAX),
+        is_reserved=not body.delivered, skipped=skipped, reasons=reasons,
+        budget=partial(request.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
     messages: Sequence[Message] = await (request.run_while_connected(work) if wait_ms else work)
     request.read_lease().hold(request.decoded_held_bytes)
@@ -250,12 +252,38 @@ async def ack_cumulative(
     examples=examples.NACK,
 )  # fmt: skip
 async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
-    """Negatively acknowledge messages; they are redelivered after `delay_ms`, or as the redelivery rule says."""
+    """Negatively acknowledge messages; they are redelivered after `delay_ms`, or as the redelivery rule says.
+
+    With `all`, reserved messages keep their `redelivery_count`. With `delivered: false` all do, and no rule applies.
+    """
     if (body.ids is None) is not body.all:
         raise InvalidRequest("$: give either ids or all: true.")
     ids = None if body.ids is None else message_ids(request, body.ids)
-    done = await request.broker.subscriptions.nack(topic, known(name), body.consumer, ids, delay_ms=body.delay_ms)
+    done = await request.broker.subscriptions.nack(
+        topic, known(name), body.consumer, ids, delay_ms=body.delay_ms, unseen=not body.delivered
+    )
     return bodies.Redelivering(redelivering=done)
+
+
+@routes.post(
+    _ONE + ":extend",
+    requires=(READ_GROUP, READ_TOPIC),
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, WrongSubscriptionKind),
+    examples=examples.EXTEND,
+)
+async def extend(request: HttpRequest, topic: str, name: str, body: bodies.Extend) -> bodies.Extended:
+    """Extend leases: the consumer needs more time for messages, or begins to process reserved ones.
+
+    The messages are leased for `ack_timeout_ms` from now on. Those that the consumer no longer has are in `lost`; stop
+    processing them. A request can be repeated. It extends the consumer's session as well.
+    """
+    if (body.ids is None) is not body.all:
+        raise InvalidRequest("$: give either ids or all: true.")
+    ids = None if body.ids is None else message_ids(request, body.ids)
+    extended, lost = await request.broker.subscriptions.extend(
+        topic, known(name), body.consumer, ids, ack_timeout_ms=body.ack_timeout_ms
+    )
+    return bodies.Extended(extended=extended, lost=[str(each) for each in lost])
 
 
 @routes.post(

@@ -121,6 +121,10 @@ NACK: Examples = {
     "request": {"consumer": "worker-1", "ids": ["0:17"], "delay_ms": 1_000},
     "200": {"redelivering": 1},
 }
+EXTEND: Examples = {
+    "request": {"consumer": "worker-1", "ids": ["0:17", "0:18"], "ack_timeout_ms": 30_000},
+    "200": {"extended": 1, "lost": ["0:18"]},
+}
 NOTE_OFFSETS: Examples = {
     "request": {"offsets": {"0": 18}, "transaction": "3-3821040230400"},
     "200": {**_SUBSCRIPTION, "kind": "kafka"},

@@ -161,6 +161,13 @@ class Receive(Request):
     attempt: Annotated[
         int, Meta(ge=0, le=1_000_000, description="How often the request with this request_id was sent before.")
     ] = 0
+    delivered: Annotated[
+        bool,
+        Meta(
+            description="False reserves the messages: they count as delivered when `:extend`, `:ack` or `:nack` names "
+            "them, and not if their lease ends before that."
+        ),
+    ] = True
     as_: ValueForm = msgspec.field(name="as", default="auto")
 
 
@@ -225,10 +232,37 @@ class Nack(Request):
     ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
     all: bool = False
     consumer: Consumer = "default"
+    delivered: Annotated[
+        bool, Meta(description="False: the consumer has not processed them, so the delivery does not count.")
+    ] = True
     delay_ms: (
         Annotated[int, Meta(ge=0, le=DELAY_MS_MAX, description="Omitted: as the redelivery rule says; 0 without one.")]
         | None
     ) = None
+
+
+class Extend(Request):
+    """ids, or all: true for all messages leased to this consumer."""
+
+    ids: (
+        Annotated[
+            list[MessageIdText], Meta(min_length=1, description="They count as delivered, if they were reserved.")
+        ]
+        | None
+    ) = None
+    all: Annotated[bool, Meta(description="Reserved messages stay reserved.")] = False
+    consumer: Consumer = "default"
+    ack_timeout_ms: (
+        Annotated[int, Meta(ge=1, le=86_400_000, description="From now on. A longer lease stays as it is.")] | None
+    ) = None
+
+
+class Extended(Reply):
+    extended: int
+    lost: Annotated[
+        list[MessageIdText],
+        Meta(description="Of the ids, those that are not leased to the consumer: settled, or another consumer's."),
+    ]
 
 
 class Redelivering(Reply):

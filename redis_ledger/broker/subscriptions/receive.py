@@ -60,6 +60,7 @@ class Receiver:
         after: Sequence[MessageId] = (),
         request: str = "",
         attempt: int = 0,
+        is_reserved: bool = False,
         skipped: list[Skipped] | None = None,
         reasons: set[str] | None = None,
         budget: Callable[[], Budget] | None = None,
@@ -71,6 +72,7 @@ class Receiver:
                    received.  On a partition without one it gets all unacknowledged messages again.
         request    a name of this request.  attempt: how often it was sent before, without a response; the messages
                    that were leased for it are returned again, and earlier attempts that still run lease no more.
+        is_reserved   they do not count as delivered until the consumer extends or acknowledges them
         skipped    gets leased records that are too large to decode: they stay leased until their ack timeout, and can
                    be acknowledged by id.
 
@@ -91,6 +93,7 @@ class Receiver:
             name=request,
             attempt=attempt,
             takes_over=attempt > 0,
+            is_reserved=is_reserved,
         )
         made = list[Budget]()
 

@@ -24,7 +24,7 @@ from redis_ledger.broker.transactions.participant_registry import ParticipantReg
 from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import key_shares, registration, scripts
+from redis_ledger.cursor import extension, key_shares, registration, scripts
 from redis_ledger.cursor.key_shares import KeyShare
 from redis_ledger.cursor.pending_acks import PendingAcks
 from redis_ledger.cursor.ranges import Range
@@ -69,7 +69,7 @@ class Subscriptions:
         """execute: acknowledges and appends in one transaction, to move dead letters."""
         self.cursors = Cursors(store, catalog, clock)
         self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
-        self._rules, self._redelivery, self._clock = rules, redelivery, clock
+        self._rules, self._redelivery, self._config, self._clock = rules, redelivery, config, clock
         self.mover = DeadLetterMover(execute, self.stats)
         self._sessions = ConsumerSessions(store, clock, config.consumer_session_ms, waiters)
         self._holds: dict[tuple[str, int, str], PendingAcks] = {}
@@ -261,6 +261,41 @@ class Subscriptions:
         returned = sum(await self.cursors.act_on_all(found, name, release))
         await self.extend_session(topic, name, consumer)
         return returned
+
+    async def extend(
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        ids: Sequence[MessageId] | None,
+        *,
+        ack_timeout_ms: int | None = None,
+    ) -> tuple[int, builtins.list[MessageId]]:
+        """Extends leases to ack_timeout_ms from now; ids None: all that this consumer has, and those that are reserved
+        stay so.  Returns how many, and which of the ids the consumer does not have."""
+        if ids is None:
+            found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
+        else:
+            found = dict(await self.cursors.by_partition(topic, ids))
+        now_ms = self._clock.now_ms()
+        timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
+
+        async def extend(p: Partition) -> builtins.list[Range]:
+            wait = f"{timeout_ms} {self._redelivery.backoff(topic, p.topic_id, name)}".rstrip()
+            return await extension.extend(
+                self._store, p.keys, p.topic_id, name, consumer, found[p],
+                now_ms=now_ms, wait=wait, session_ms=self._config.consumer_session_ms,
+            )  # fmt: skip
+
+        extended = await self.cursors.act_on_all(found, name, extend)
+        await self.extend_session(topic, name, consumer)
+        kept = {
+            MessageId(p.number, offset)
+            for p, ranges in zip(found, extended, strict=True)
+            for first, last in ranges
+            for offset in range(first, last + 1)
+        }
+        return len(kept), [each for each in ids or () if each not in kept]
 
     async def close_consumer(self, topic: str, name: str, consumer: str) -> int:
         """Ends a consumer's session: returns its unacknowledged messages for redelivery, and lets the next consumer of

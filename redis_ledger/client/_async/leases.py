@@ -17,14 +17,15 @@ from time import monotonic
 from typing import Any
 
 from redis_ledger.client import skipping
+from redis_ledger.client._async.lease_keeper import AsyncLeaseKeeper
 from redis_ledger.client._async.transport import AsyncTransport, path
-from redis_ledger.client._async.waiting_acks import AsyncWaitingAcks
+from redis_ledger.client._async.waiting_acks import AsyncAckSource, AsyncWaitingAcks
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
 from redis_ledger.client.redelivery_models import Reconsumed
+from redis_ledger.client.values import IDS_MAX
 from redis_ledger.ids import MessageId, TxnId
 
-IDS_MAX = 10_000  # of one request
 NEWER = ("request_id", "attempt", "after")  # than 93e1798
 
 
@@ -34,6 +35,22 @@ class AsyncLeases:
     def __init__(self, transport: AsyncTransport, waiting_acks: AsyncWaitingAcks) -> None:
         self._transport = transport
         self._waiting_acks = waiting_acks
+        self._keepers: dict[AsyncAckSource, AsyncLeaseKeeper] = {}
+
+    def keep_with(self, source: AsyncAckSource, keeper: AsyncLeaseKeeper) -> None:
+        """From now on, the keeper of this consumer forgets what the calls settle."""
+        self._keepers[source] = keeper
+
+    def end(self, source: AsyncAckSource, keeper: AsyncLeaseKeeper) -> None:
+        """The consumer is closed.  Another one of its name keeps its own keeper."""
+        keeper.close()
+        if self._keepers.get(source) is keeper:
+            del self._keepers[source]
+
+    def settled(self, source: AsyncAckSource, ids: Sequence[MessageId] | None) -> None:
+        """The consumer has acknowledged or returned them (None: all), or will in a transaction."""
+        if keeper := self._keepers.get(source):
+            keeper.forget_all() if ids is None else keeper.forget(ids)
 
     async def receive(
         self,
@@ -45,9 +62,12 @@ class AsyncLeases:
         ack_timeout_ms: int,
         after: Sequence[MessageId] = (),
         on_reason: Callable[[str | None], None] = lambda _: None,
+        *,
+        is_reserved: bool = False,
     ) -> list[Message]:
         """after: on an exclusive or failover subscription, the last message of each partition that the consumer has.
-        on_reason: called with the reason why there are no more messages, if the broker gives one."""
+        on_reason: called with the reason why there are no more messages, if the broker gives one.
+        is_reserved: they count as delivered when they are extended or acknowledged, and not before."""
         body: dict[str, Any] = {
             "consumer": consumer,
             "max_records": min(max_records, IDS_MAX),
@@ -55,6 +75,8 @@ class AsyncLeases:
             "ack_timeout_ms": ack_timeout_ms,
             "request_id": secrets.token_urlsafe(9),
         }
+        if is_reserved:
+            body["delivered"] = False
         if after:
             body["after"] = [str(id) for id in after]
         leased_until_s = 0.0
@@ -84,12 +106,15 @@ class AsyncLeases:
         for at in range(0, len(ids), IDS_MAX):
             body = _body(consumer, txn, ids=[str(id) for id in ids[at : at + IDS_MAX]])
             await self._transport.call("POST", _path(topic, subscription, ":ack"), body, answer=dict)
+            self.settled((topic, subscription, consumer), ids[at : at + IDS_MAX])
 
     async def ack_cumulative(
         self, topic: str, subscription: str, consumer: str, id: MessageId, txn: TxnId | None = None
     ) -> None:
         body = _body(consumer, txn, id=str(id))
         await self._transport.call("POST", _path(topic, subscription, ":ackCumulative"), body, answer=dict)
+        if keeper := self._keepers.get((topic, subscription, consumer)):
+            keeper.forget_upto(id)
 
     async def nack(
         self,
@@ -99,20 +124,26 @@ class AsyncLeases:
         ids: Sequence[MessageId] | None,
         delay_ms: int | None = 0,
         timeout_ms: int | None = None,
+        *,
+        is_delivered: bool = True,
     ) -> None:
-        """ids None: everything that is leased to this consumer.  delay_ms None: as the redelivery rule says."""
+        """ids None: everything that is leased to this consumer.  delay_ms None: as the redelivery rule says.
+        is_delivered: False: the application has not got them, so the delivery does not count."""
         if ids is None:
             await self._waiting_acks.send((topic, subscription, consumer))
-        parts = [{"all": True}] if ids is None else [
+        parts: list[dict[str, Any]] = [{"all": True}] if ids is None else [
             {"ids": [str(id) for id in ids[at : at + IDS_MAX]]} for at in range(0, len(ids), IDS_MAX)
         ]  # fmt: skip
         for part in parts:
-            body = (
-                _body(consumer, None, **part) if delay_ms is None else _body(consumer, None, delay_ms=delay_ms, **part)
-            )
+            if delay_ms is not None:
+                part["delay_ms"] = delay_ms
+            if not is_delivered:
+                part["delivered"] = False
+            body = _body(consumer, None, **part)
             await self._transport.call(
                 "POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms
             )
+        self.settled((topic, subscription, consumer), ids)
 
     async def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
         """Returns everything that is leased to this consumer, and ends its session: another one takes over at once."""
@@ -125,14 +156,18 @@ class AsyncLeases:
     ) -> Reconsumed:
         body = _body(consumer, None, ids=[str(id) for id in ids], delay_ms=delay_ms, reason=reason)
         where = _path(topic, subscription, ":reconsumeLater")
-        return await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
+        moved = await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
+        self.settled((topic, subscription, consumer), ids)
+        return moved
 
     async def dead_letter(
         self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], reason: str
     ) -> Reconsumed:
         body = _body(consumer, None, ids=[str(id) for id in ids], reason=reason)
         where = _path(topic, subscription, ":deadLetter")
-        return await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
+        moved = await self._transport.call("POST", where, body, answer=Reconsumed, idempotency_key=True)
+        self.settled((topic, subscription, consumer), ids)
+        return moved
 
 
 def _path(topic: str, subscription: str, call: str) -> str:

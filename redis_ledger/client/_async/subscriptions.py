@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -19,8 +19,8 @@ from redis_ledger.client.inspection_models import (
 )
 from redis_ledger.client.models import Kind
 from redis_ledger.client.snapshots import Snapshot
-from redis_ledger.client.subscription_models import Subscription, SubscriptionStats
-from redis_ledger.client.values import id_of
+from redis_ledger.client.subscription_models import Extended, Subscription, SubscriptionStats
+from redis_ledger.client.values import IDS_MAX, id_of, ids_of
 from redis_ledger.ids import MessageId, TxnId
 
 Reason: TypeAlias = Literal["max_deliveries", "max_attempts", "expired", "explicit"]
@@ -131,6 +131,37 @@ class AsyncSubscriptions:
         await client.subscriptions.seek("orders", "billing", snapshot=before)
         """
         return await self._transport.call("GET", path("topics", topic, "snapshot", name), answer=Snapshot)
+
+    async def extend(
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        ids: Sequence[MessageId | str] | None = None,
+        *,
+        ack_timeout_ms: int | None = None,
+        timeout_ms: int | None = None,
+    ) -> Extended:
+        """Extends leases of a consumer to ack_timeout_ms from now on; ids None: all of them.  `consumer.extend` does it
+        for a consumer of this client.
+
+        await client.subscriptions.extend("orders", "billing", "worker-1", ack_timeout_ms=600_000)
+        """
+        arguments.check_kind("consumer", consumer, arguments.TEXT)
+        for given, value in (("ack_timeout_ms", ack_timeout_ms), ("timeout_ms", timeout_ms)):
+            arguments.check_kind(given, value, arguments.POSITIVE._replace(may_be_none=True))
+        body: dict[str, Any] = {"consumer": consumer}
+        if ack_timeout_ms is not None:
+            body["ack_timeout_ms"] = ack_timeout_ms
+        texts = [] if ids is None else [str(each) for each in ids_of(ids)]
+        parts: list[dict[str, Any]] = [{"all": True}] if ids is None else [
+            {"ids": texts[at : at + IDS_MAX]} for at in range(0, len(texts), IDS_MAX)
+        ]  # fmt: skip
+        where, done = path("topics", topic, "subscriptions", name, call=":extend"), Extended(0)
+        for part in parts:
+            found = await self._transport.call("POST", where, {**body, **part}, answer=Extended, timeout_ms=timeout_ms)
+            done = Extended(done.extended + found.extended, done.lost + found.lost)
+        return done
 
     async def set_dead_letters(
         self,

@@ -192,20 +192,25 @@ class Client:
         start: Literal["earliest", "latest"] = "earliest",
         prefetch: int = 500,
         ack_timeout_ms: int = 30_000,
+        lease_max_ms: int = 3_600_000,
     ) -> Consumer:
         """A consumer of a subscription.  The first receive creates the subscription if it does not exist, and the topic
         too where producing would create it.
 
         name            under which messages are leased; give each process its own, or none
         start           where a new subscription begins
-        prefetch        messages held ready; 0 fetches only what is asked for
-        ack_timeout_ms  a message that is not acknowledged by then is delivered again, here or elsewhere
+        prefetch        most messages held ready, and never more than the consumer handles in about a second; 0 fetches
+                        only what is asked for
+        ack_timeout_ms  if this process ends, a message is delivered again after that time at the latest
+        lease_max_ms    as long as it is not acknowledged, the lease of a message is extended for this time after it was
+                        handed out; 0: it ends after ack_timeout_ms
 
         consumer = client.consumer("orders", "billing", kind="exclusive", prefetch=100)
         """
         arguments.check(
-            topic=topic, subscription=subscription, name=name, prefetch=prefetch, ack_timeout_ms=ack_timeout_ms
-        )
+            topic=topic, subscription=subscription, name=name, prefetch=prefetch, ack_timeout_ms=ack_timeout_ms,
+            lease_max_ms=lease_max_ms,
+        )  # fmt: skip
         consumer = Consumer(
             topic,
             subscription,
@@ -216,6 +221,7 @@ class Client:
             start=start,
             prefetch=prefetch,
             ack_timeout_ms=ack_timeout_ms,
+            lease_max_ms=lease_max_ms,
         )
         self._open.append(consumer)
         return consumer

@@ -1,28 +1,29 @@
 """Consumer: messages of a subscription, fetched ahead and leased until they are acknowledged.
 
-    broker ─ receive ─→ [ fetched ahead ] ─→ receive() or iteration ─→ your code ─→ ack / nack / txn.ack
-                          lease ……………………………………………………………………………………………………… expired: redelivered
+    broker ─ receive ─→ [ fetched ahead ] ─ extend ─→ receive() or iteration ─→ your code ─→ ack / nack / txn.ack
+                          reserved                     delivered, and extended while your code works on it
 
-A prefetched message whose lease has expired is dropped: the broker delivers it to another consumer.  On an exclusive
-subscription every request names the last message of each partition that this consumer received, so that dropped or
-lost messages are delivered again, in order.  `close` returns unacknowledged messages at once.  A message in the body of
-a running loop stays leased until the next iteration, so that it can still be acknowledged.
+A prefetched message whose lease has expired is dropped: the broker delivers it to another consumer, and it does not
+count as delivered.  On an exclusive subscription every request names the last message of each partition that this
+consumer received, so that dropped or lost messages are delivered again, in order.  `close` returns unacknowledged
+messages at once.  A message in the body of a running loop stays leased until the next iteration, so that it can still
+be acknowledged.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import Any, Literal
 
 from redis_ledger.client import arguments
+from redis_ledger.client._sync.lease_keeper import LeaseKeeper
 from redis_ledger.client._sync.leases import Leases
+from redis_ledger.client._sync.prefetching import POLL_MS, Prefetching
 from redis_ledger.client._sync.subscriptions import Subscriptions
 from redis_ledger.client._sync.transaction import Transaction
-from redis_ledger.client.concurrency import Condition, Mutex, Worker
+from redis_ledger.client.concurrency import Mutex, Worker
 from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
 from redis_ledger.client.redelivery_models import Reconsumed
@@ -30,8 +31,8 @@ from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import ClientClosed, LedgerError, RouteNotFound
 from redis_ledger.ids import MessageId
 
-POLL_MS = 500  # longest wait of a prefetch request, and so the longest time that `close` waits for one
 CLOSE_MS = 2_000
+RENEW_MS = 1_000  # shortest time that a request of the lease keeper may take
 CLOSE_S_MAX = (POLL_MS + CLOSE_MS) / 1000 + 0.5
 CLOSED = "The consumer is closed; make a new one from an open client."
 LOOP_MS = 1_000  # interval at which a loop checks whether the consumer is closed
@@ -58,6 +59,7 @@ class Consumer:
         start: Literal["earliest", "latest"],
         prefetch: int,
         ack_timeout_ms: int,
+        lease_max_ms: int,
     ) -> None:
         self.topic = topic
         self.subscription = subscription
@@ -68,18 +70,19 @@ class Consumer:
         self._start = start
         self._prefetch = prefetch
         self._ack_timeout_ms = ack_timeout_ms
-        self._ahead: deque[Message] = deque()
+        self._prefetching = Prefetching(
+            self._fetch,
+            self._extend,
+            self._return_unseen,
+            lambda: leases.brokers_know_after,
+            is_ordered=self._is_ordered,
+            most=prefetch,
+            ack_timeout_ms=ack_timeout_ms,
+        )
+        self._keeper = LeaseKeeper(self._renew, ack_timeout_ms, lease_max_ms)
         self._mutex = Mutex()
-        self._arrived = Condition(self._mutex)
-        self._room = Condition(self._mutex)
-        self._worker: Worker | None = None
-        self._is_fetching = False
         self._loops = 0
         self._is_created = False
-        self._is_closed = False
-        self._error: LedgerError | None = None
-        self._generation = 0  # increases when prefetched messages become invalid
-        self._handed_out = Progress()
         self._reason: str | None = None
 
     @property
@@ -95,7 +98,7 @@ class Consumer:
 
     @property
     def is_closed(self) -> bool:
-        return self._is_closed
+        return self._prefetching.is_closed
 
     def __enter__(self) -> Consumer:
         self._create()
@@ -109,14 +112,14 @@ class Consumer:
         with self._mutex:
             self._loops += 1
         try:
-            while not self._is_closed:
+            while not self.is_closed:
                 messages = self._receive(1, LOOP_MS)
                 if messages:
                     yield messages[0]
         finally:
             with self._mutex:
                 self._loops -= 1
-                is_last = self._is_closed and not self._loops
+                is_last = self.is_closed and not self._loops
             if is_last:
                 self._give_back()
 
@@ -135,40 +138,34 @@ class Consumer:
 
     def _receive(self, max_messages: int, wait_ms: int) -> list[Message] | None:
         """Returns None if the consumer is closed."""
-        if self._is_closed:
+        if self.is_closed:
             return None
         self._create()
         if self._prefetch <= 0:
             return self._receive_directly(max_messages, wait_ms)
-        until_s = monotonic() + wait_ms / 1000
-        with self._mutex:
-            while True:
-                taken = self._take(max_messages)
-                # Check after taking: a signal handler may close the consumer at any point.
-                if self._is_closed:
-                    return None
-                if taken:
-                    return taken
-                if self._error is not None:
-                    error, self._error = self._error, None
-                    raise error
-                if not self._is_fetching:
-                    self._is_fetching = True
-                    self._worker = Worker(self._fetch_ahead, "redis-ledger consumer")
-                left_s = until_s - monotonic()
-                if left_s <= 0:
-                    return []
-                self._arrived.wait(left_s)
+        messages = self._prefetching.receive(max_messages, wait_ms)
+        self._keeper.keep(messages or ())
+        return messages
 
     def _receive_directly(self, max_messages: int, wait_ms: int) -> list[Message] | None:
-        messages = self._fetch(max_messages, wait_ms, self._handed_out)
-        if not self._is_closed:
+        handed_out = self._prefetching.handed_out
+        messages = self._fetch(max_messages, wait_ms, handed_out)
+        if not self.is_closed:
             for message in messages:
-                self._handed_out.add(message)
+                handed_out.add(message)
+            self._keeper.keep(messages)
             return messages
-        if messages:
-            self._give_back([message.id for message in messages])
+        with suppress(LedgerError):
+            self._return_unseen([message.id for message in messages], CLOSE_MS)
         return None
+
+    def extend(self, messages: Any = None) -> list[MessageId]:
+        """Leases messages for another ack timeout from now; None: all that this consumer has.  Returns the ids of those
+        that it has no longer: stop working on them.  The client does this by itself for `lease_max_ms`.
+
+        lost = consumer.extend(message)
+        """
+        return self._extend(None if messages is None else ids_of(messages))
 
     def ack(self, messages: Any, txn: Transaction | None = None) -> None:
         """Acknowledges messages or message ids; with `txn`, when the transaction commits.
@@ -220,9 +217,9 @@ class Consumer:
 
         consumer.redeliver_unacked()
         """
-        self._forget_ahead()
+        self._return_unseen(self._prefetching.forget())
         self._leases.nack(self.topic, self.subscription, self.name, None)
-        self._forget_ahead()  # what was fetched in between is returned as well, and delivered again
+        self._prefetching.forget()  # what was fetched in between is returned as well, and delivered again
 
     def seek(
         self,
@@ -235,12 +232,13 @@ class Consumer:
 
         consumer.seek("earliest")
         """
-        if self._is_closed:
+        if self.is_closed:
             raise ClientClosed(CLOSED)
         self._create()
-        self._forget_ahead()
+        self._prefetching.forget()
         self._subscriptions.seek(self.topic, self.subscription, to, offsets=offsets, timestamp_ms=timestamp_ms)
-        self._forget_ahead()
+        self._keeper.forget_all()
+        self._prefetching.forget()
 
     def close(self) -> None:
         """Stops the consumer, ends loops over it, and returns its unacknowledged messages for redelivery.
@@ -249,105 +247,70 @@ class Consumer:
 
         consumer.close()
         """
-        with self._mutex:
-            if self._is_closed:
-                return
-            self._is_closed = True
-            self._arrived.notify_all()
-            self._room.notify_all()
+        if not self._prefetching.close():
+            return
         # In a worker, with a time limit: a signal handler may have interrupted a request that holds a lock.
         Worker(self._stop, "redis-ledger consumer closing").join(CLOSE_S_MAX)
 
     def _stop(self) -> None:
-        if self._worker is not None:
-            self._worker.join()
+        self._prefetching.join()
         with self._mutex:
-            ahead = [message.id for message in self._ahead] if self._loops else None
-        if ahead != []:
-            self._give_back(ahead)
+            is_in_loop = self._loops > 0
+        if is_in_loop:
+            ahead, _ = self._prefetching.clear()
+            with suppress(LedgerError):
+                self._return_unseen(ahead, CLOSE_MS)
+        else:
+            self._give_back()
 
-    def _give_back(self, ids: list[MessageId] | None = None) -> None:
-        """ids None: all messages leased to this consumer, which is closed."""
+    def _return_unseen(self, ids: Sequence[MessageId], timeout_ms: int | None = None) -> None:
+        """Returns messages that were not handed out."""
+        if ids:
+            self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=timeout_ms, is_delivered=False)
+
+    def _give_back(self) -> None:
+        """Returns all messages of this consumer, which is closed.  If that fails, their leases end by themselves."""
         if not self._is_created:
             return
-        # If it fails, the leases expire.
+        _, counted = self._prefetching.clear()
         with suppress(LedgerError):
-            if ids is None and self._is_ordered:  # otherwise, another consumer would wait for the end of the session
-                try:
-                    self._leases.close_consumer(self.topic, self.subscription, self.name, timeout_ms=CLOSE_MS)
-                    return
-                except RouteNotFound:  # a broker of an earlier release
-                    pass
-            self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=CLOSE_MS)
+            self._return_unseen(counted, CLOSE_MS)
+            self._return_all()
+        self._leases.end((self.topic, self.subscription, self.name), self._keeper)
+
+    def _return_all(self) -> None:
+        # Otherwise, another consumer would wait for the end of the session, or for that of its keys.
+        if self._kind != "shared":
+            try:
+                self._leases.close_consumer(self.topic, self.subscription, self.name, timeout_ms=CLOSE_MS)
+                return
+            except RouteNotFound:  # a broker of an earlier release
+                pass
+        self._leases.nack(self.topic, self.subscription, self.name, None, timeout_ms=CLOSE_MS)
 
     def _create(self) -> None:
         if not self._is_created:
             self._subscriptions.create(self.topic, self.subscription, self._kind, self._start)
+            self._leases.keep_with((self.topic, self.subscription, self.name), self._keeper)
             self._is_created = True
 
-    def _take(self, max_messages: int) -> list[Message]:
-        taken: list[Message] = []
-        now_s = monotonic()
-        dropped: set[int] = set()
-        while self._ahead and len(taken) < max_messages:
-            message = self._ahead.popleft()
-            if message.leased_until_s > now_s:
-                taken.append(message)
-                self._handed_out.add(message)
-            elif self._is_ordered:
-                dropped.add(message.partition)
-                self._ahead = deque(each for each in self._ahead if each.partition not in dropped)
-                self._generation += 1
-        if len(self._ahead) <= self._prefetch // 2:
-            self._room.notify()
-        return taken
+    def _extend(self, ids: Sequence[MessageId] | None, timeout_ms: int | None = None) -> list[MessageId]:
+        found = self._subscriptions.extend(
+            self.topic, self.subscription, self.name, ids, ack_timeout_ms=self._ack_timeout_ms, timeout_ms=timeout_ms
+        )
+        return [MessageId.parse(each) for each in found.lost]
 
-    def _add_ahead(self, messages: list[Message]) -> None:
-        """A message that is delivered again before it was handed out keeps its place, with its new lease."""
-        again = {message.id: message for message in messages}
-        self._ahead = deque(again.pop(each.id, each) for each in self._ahead)
-        self._ahead.extend(again.values())
+    def _renew(self, ids: Sequence[MessageId]) -> list[MessageId]:
+        return self._extend(ids, max(self._ack_timeout_ms // 3, RENEW_MS))
 
-    def _forget_ahead(self) -> None:
-        with self._mutex:
-            self._ahead.clear()
-            self._handed_out.clear()
-            self._generation += 1
-            self._room.notify()
-
-    def _fetch(self, max_messages: int, wait_ms: int, has: Progress) -> list[Message]:
+    def _fetch(self, max_messages: int, wait_ms: int, has: Progress, *, is_reserved: bool = False) -> list[Message]:
         after = has.last if self._is_ordered else ()
-        return self._leases.receive(
+        messages = self._leases.receive(
             self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms, after,
-            self._note_reason,
+            self._note_reason, is_reserved=is_reserved,
         )  # fmt: skip
+        self._keeper.forget([message.id for message in messages])  # of an earlier delivery
+        return messages
 
     def _note_reason(self, reason: str | None) -> None:
         self._reason = reason
-
-    def _fetch_ahead(self) -> None:
-        try:
-            while True:
-                with self._mutex:
-                    while len(self._ahead) > self._prefetch // 2 and not self._is_closed:
-                        self._room.wait()
-                    if self._is_closed:
-                        return
-                    generation, room = self._generation, self._prefetch - len(self._ahead)
-                    has = self._handed_out.with_(self._ahead)
-                messages = self._fetch(room, min(POLL_MS, self._ack_timeout_ms // 4), has)
-                with self._mutex:
-                    is_current = generation == self._generation
-                    if is_current:
-                        self._add_ahead(messages)
-                        self._arrived.notify_all()
-                # An exclusive consumer receives them again: its next request names an earlier message.
-                if messages and not is_current and not (self._is_ordered and self._leases.brokers_know_after):
-                    self.nack(messages, delay_ms=0)
-        except LedgerError as error:
-            # The next receive raises it, and the one after that tries again.
-            self._error = error
-        finally:
-            with self._mutex:
-                self._is_fetching = False
-                self._arrived.notify_all()

@@ -66,9 +66,7 @@ class Transaction:
         timeout_ms: int,
         id: TxnId | None,
     ) -> None:
-        self._transactions = transactions
-        self._leases = leases
-        self._waiting_acks = waiting_acks
+        self._transactions, self._leases, self._waiting_acks = transactions, leases, waiting_acks
         self._sender = sender
         self._producer_of = producer_of
         self._deferred = deferred
@@ -181,6 +179,7 @@ class Transaction:
                 self._sender.check_open()
                 waits_s = hold_s(messages, now_s)
                 if self._deferred.add_acks(place, ids, waits_s):
+                    self._leases.settled(place, ids)
                     self._deadline.start(now_s)
                     self._waiting_acks.add(self, min(now_s + waits_s, self._deadline.at_s))
                     return

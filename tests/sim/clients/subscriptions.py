@@ -196,7 +196,8 @@ async def _kill(context: Context, client: AsyncClient, consumer: AsyncConsumer, 
     receiving = asyncio.create_task(receive(context, consumer, consumer.subscription, prefetch))
     await context.pause(0.3)
     receiving.cancel()
-    ahead = [] if consumer._worker is None else [consumer._worker._task]
+    workers = (consumer._prefetching._worker, consumer._keeper._worker)
+    ahead = [worker._task for worker in workers if worker is not None]
     for task in ahead:
         task.cancel()
     await asyncio.gather(receiving, *ahead, return_exceptions=True)

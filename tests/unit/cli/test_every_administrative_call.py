@@ -26,6 +26,7 @@ VERBS = {
     "delete_subscription": "subscriptions delete",
     "seek": "subscriptions seek",
     "snapshot": "subscriptions snapshot",
+    "extend": "subscriptions extend",
     "set_dead_letters": "subscriptions dead-letters",
     "set_redelivery": "subscriptions redelivery",
     "put_back": "subscriptions put-back",

@@ -10,7 +10,7 @@ import pytest
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.client import retries
 from tests.support.busy_machine import wait_for
-from tests.support.stub_broker import StubBroker, lost
+from tests.support.stub_broker import StubBroker, hurry, lost
 
 
 @pytest.fixture
@@ -66,7 +66,9 @@ async def test_closing_gives_back_at_once_what_was_not_acknowledged(stub, client
 
 async def test_a_message_whose_lease_ran_out_while_it_waited_is_not_handed_out(stub, client):
     async with client.consumer("orders", "billing", prefetch=10, ack_timeout_ms=300) as consumer:
+        hurry(consumer, 100)
         assert len(await consumer.receive(1)) == 1
+        stub.queue.clear()
         await asyncio.sleep(0.35)
         assert await consumer.receive(100, wait_ms=10) == []
 
@@ -180,8 +182,17 @@ async def test_close_returns_the_messages_of_an_interrupted_loop(stub, client):
     assert len(stub.queue) == 10
 
 
+@pytest.mark.parametrize("kind", ["key_shared", "exclusive", "failover"])
+async def test_a_consumer_of_other_kinds_than_shared_leaves_when_it_is_closed(stub, client, kind):
+    """Another one gets its turn, or its keys, at once."""
+    async with client.consumer("orders", "billing", kind=kind) as consumer:
+        await consumer.receive(1)
+    assert stub.count("POST", ":closeConsumer") == 1
+
+
 async def test_a_message_that_is_delivered_again_while_it_waits_is_handed_out_once_in_its_place(stub, client):
     async with client.consumer("orders", "billing", kind="exclusive", prefetch=6) as consumer:
+        hurry(consumer)
         (first,) = await consumer.receive(1)
         # When the leases of waiting messages end early at the broker, and it delivers them again
         again = [{**stub.leased.pop(f"0:{n}"), "redelivery_count": 1} for n in (4, 5)]
@@ -197,12 +208,13 @@ async def test_a_message_that_is_delivered_again_while_it_waits_is_handed_out_on
 
 async def test_what_is_fetched_while_everything_is_returned_is_not_handed_out_as_well(stub, client):
     async with client.consumer("orders", "billing", prefetch=10) as consumer:
+        hurry(consumer)
         await consumer.receive(2)
         # When a fetch comes between the steps of the call
         nack = consumer._leases.nack
 
         async def late(*args, **more) -> None:
-            while not consumer._ahead:
+            while not len(consumer._prefetching._ahead):
                 stub.queue.extend(stub.leased.pop(id) for id in list(stub.leased))
                 await asyncio.sleep(0.02)
             await nack(*args, **more)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from redis_ledger import AsyncClient, Client
-from tests.support.stub_broker import StubBroker
+from tests.support.stub_broker import StubBroker, hurry
 
 OLD, NEW = [0, 1, 2], [10, 11]
 
@@ -96,8 +96,9 @@ def test_a_fetch_that_was_under_way_at_a_seek_brings_nothing_to_the_twin_for_thr
 async def test_what_was_fetched_before_a_seek_is_not_handed_out(stub):
     stub.may_answer.set()
     async with AsyncClient("http://b", http=stub) as client, client.consumer("t", "s", prefetch=10) as consumer:
+        hurry(consumer)
         assert [message.json() for message in await consumer.receive(1)] == OLD[:1]
-        assert [message.json() for message in consumer._ahead] == OLD[1:]
+        assert [message.json() for message in consumer._prefetching._ahead] == OLD[1:]
         await consumer.seek("latest")
         assert await all_of(consumer, len(NEW)) == NEW
 
@@ -114,7 +115,7 @@ async def test_messages_that_a_discarded_fetch_has_leased_are_returned_at_once(s
         stub.seek = seek
         stub.may_answer.set()
         assert sorted(await all_of(consumer, len(OLD))) == OLD
-    assert {"consumer": "w", "ids": ["0:0", "0:1", "0:2"], "delay_ms": 0} in stub.bodies
+    assert {"consumer": "w", "ids": ["0:0", "0:1", "0:2"], "delay_ms": 0, "delivered": False} in stub.bodies
 
 
 async def test_an_exclusive_consumer_names_nothing_from_before_a_seek(stub):
