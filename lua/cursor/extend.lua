@@ -20,6 +20,7 @@ COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched
 WRITES      leases, and the consumer's session; a repeated call changes only deadlines
 SOURCE      docs/decisions/0054
 ]]
+--- @include "include/deadline"
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/backoff"
