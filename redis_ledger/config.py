@@ -26,6 +26,9 @@ class Config:
     body_bytes_max: int = 16_777_216  # maximum size of an HTTP body
     records_per_request_max: int = 10_000  # maximum records of one produce, receive or acknowledge
     batch_bytes_max: int = 8_388_608  # maximum size of a record batch (Kafka: message.max.bytes)
+    message_timestamp_type: str = "CreateTime"  # CreateTime: records have their producer's time; or LogAppendTime
+    message_timestamp_before_ms_max: int = 9_223_372_036_854_775_807  # a Kafka client's batch may be so much older
+    message_timestamp_after_ms_max: int = 3_600_000  # a Kafka client's batch may be so far in the future
     batch_records_max: int = 100_000  # maximum records of a batch
     large_message_bytes_max: int = 67_108_864  # maximum size of a large message, up to 1 GiB; 0: disabled
     key_bytes_max: int = 65_536  # maximum size of a record key

@@ -18,7 +18,7 @@ from typing import Any
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.pulsar_settings import ALIASES, Alias, alias_of
 from redis_ledger.config import Config
-from redis_ledger.ledger.settings import BUFFERS
+from redis_ledger.ledger.settings import BUFFERS, TIMESTAMP_TYPES
 from redis_ledger.records.large_messages import LARGE_BYTES_MAX
 
 PREFIX = "REDIS_LEDGER_"
@@ -50,6 +50,8 @@ _FROM_ZERO = {
     "delayed_delivery_load_ahead_ms",
     "delayed_delivery_block_after_ms",
     "offload_cache_bytes",
+    "message_timestamp_before_ms_max",
+    "message_timestamp_after_ms_max",
     "quota_bytes_in_per_s",
     "quota_bytes_out_per_s",
     "quota_requests_per_s",
@@ -211,6 +213,11 @@ def _agree(config: Config) -> None:
     if config.large_message_bytes_max > LARGE_BYTES_MAX:
         raise BadSetting(
             f"large_message_bytes_max={config.large_message_bytes_max} is above the maximum of {LARGE_BYTES_MAX}."
+        )
+    if config.message_timestamp_type not in TIMESTAMP_TYPES:
+        raise BadSetting(
+            f"message_timestamp_type={config.message_timestamp_type} is not a timestamp type; use "
+            f"{' or '.join(TIMESTAMP_TYPES)}."
         )
     if config.txn_buffer not in BUFFERS:
         raise BadSetting(f"txn_buffer={config.txn_buffer} is not a transaction buffer; use {' or '.join(BUFFERS)}.")

@@ -3,7 +3,8 @@
     LedgerError
     ├── BadRequest                  the request can never work as it stands
     │   ├── InvalidRequest  InvalidJson  InvalidTopicName  CorruptBatch  BadChecksum  RequestTooLarge
-    │   ├── InvalidRecord  UnsupportedCompression  InvalidTimeout  InvalidPosition  UnsupportedTxnAction
+    │   ├── InvalidRecord  InvalidTimestamp  UnsupportedCompression  InvalidTimeout  InvalidPosition
+    │   ├── UnsupportedTxnAction
     │   ├── InvalidGroup  InvalidRegex  InvalidSessionTimeout  MetadataTooLarge  InvalidConfig  InvalidPartitions
     │   ├── InvalidReplicationFactor  InvalidReplicaAssignment  UnacceptableCredential
     │   ├── AuthenticationFailed  MethodNotAllowed  TooLargeToDecode
@@ -107,6 +108,7 @@ from redis_ledger.errors.requests import (
     InvalidRequest,
     InvalidSessionTimeout,
     InvalidTimeout,
+    InvalidTimestamp,
     InvalidTopicName,
     MetadataTooLarge,
     MethodNotAllowed,
@@ -239,6 +241,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidSessionTimeout",
     "InvalidTimeout",
+    "InvalidTimestamp",
     "InvalidTopicName",
     "InvalidTxnStatus",
     "LargeMessageDamaged",

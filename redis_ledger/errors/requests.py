@@ -41,6 +41,12 @@ class InvalidRecord(BadRequest):
     code, kafka_code = "invalid_record", 87
 
 
+class InvalidTimestamp(BadRequest):
+    """A timestamp of the batch is out of the topic's range. Correct the producer's clock; times are in ms."""
+
+    code, kafka_code = "invalid_timestamp", 32
+
+
 class UnsupportedCompression(BadRequest):
     """The compression type is not supported. Use none, gzip, snappy, lz4 or zstd."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.registration import Registration
-from redis_ledger.records.batch import BatchHeader
+from redis_ledger.records.batch import BatchHeader, stamp
 from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Packed
@@ -35,12 +35,14 @@ class Scheduling(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """base_offset: -1 if no record was due now.  first_entry: of the scheduled entries, -1 if none."""
+    """base_offset: -1 if no record was due now.  first_entry: of the scheduled entries, -1 if none.  append_ms: with
+    LogAppendTime the time of all its records, else -1."""
 
     base_offset: int
     leader_epoch: int
     duplicate: bool
     first_entry: int = -1
+    append_ms: int = -1
 
 
 def accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
@@ -117,6 +119,17 @@ def append_request(data: bytes | memoryview, header: BatchHeader, owner: str = "
     return AppendRequest(
         data, header.count, header.max_timestamp, header.producer_id, header.producer_epoch, header.base_sequence, owner
     )
+
+
+def stamped(request: AppendRequest, append_ms: int) -> AppendRequest:
+    """With the time at which the broker received it.  Records that are due later keep their own."""
+    split = request.split
+    if split is None:
+        return request._replace(payload=stamp(request.payload, append_ms), max_timestamp_ms=append_ms)
+    if split.now is None:
+        return request
+    now = split.now._replace(payload=stamp(split.now.payload, append_ms), newest_ms=append_ms)
+    return request._replace(split=split._replace(now=now))
 
 
 def split_request(request: AppendRequest, split: Split) -> AppendRequest:

@@ -35,6 +35,7 @@ from redis_ledger.ledger.append_request import (
     accepted,
     all_accepted,
     length,
+    stamped,
     stretches,
 )
 from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
@@ -42,6 +43,7 @@ from redis_ledger.ledger.partition_offsets import PartitionOffsets
 from redis_ledger.ledger.reader import OffloadReading, PartitionReader
 from redis_ledger.ledger.registration import Registration
 from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
+from redis_ledger.ledger.settings import CREATE_TIME
 from redis_ledger.ledger.tail_cache import Tail, Tails
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.script_status import Status
@@ -113,6 +115,7 @@ class Partition:
         self.config, self.delays_by_headers = config, delays_by_headers
         self._ledger_bytes_max = ledger_bytes_max(config)
         self._has_sidecar = config.txn_buffer == "sidecar"
+        self._stamps = config.message_timestamp_type != CREATE_TIME
 
     def count_in(self, traffic: TopicTraffic) -> None:
         """Uses other counters from now on."""
@@ -139,6 +142,8 @@ class Partition:
         lost, and the batch has no sequence or sending it again failed).  A batch behind one that failed with an
         Unavailable fails with the same error.
         """
+        if self._stamps:
+            request = stamped(request, self._clock.now_ms())
         is_aside = self._has_sidecar and txn is not None
         self._is_mixed |= is_aside or request.split is not None
         self._has_hasty |= not awaits_replicas
@@ -290,6 +295,8 @@ class Partition:
         self.tail.add(entry, payload)
 
     def _resolve(self, item: QueuedAppend, outcome: Accepted) -> None:
+        if self._stamps and item.request.split is None:
+            outcome = outcome._replace(append_ms=item.request.max_timestamp_ms)
         if not item.future.done():
             item.future.set_result(outcome)
 

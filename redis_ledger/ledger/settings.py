@@ -24,12 +24,17 @@ from redis_ledger.errors import InvalidRequest
 
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
 DELAYED, COMPRESSION, TXN_BUFFER = "delayed_delivery", "compression_type", "txn_buffer"
+TIMESTAMP_TYPE, BEFORE, AFTER = (
+    "message_timestamp_type", "message_timestamp_before_ms_max", "message_timestamp_after_ms_max",
+)  # fmt: skip
 WITHOUT_EFFECT = frozenset((COMPRESSION,))
 SWITCHES = frozenset(("retention_acknowledged", DELAYED))
 # Kafka's names, by the number of the codec in a record batch; -1 is what the producer chose.
 CODECS = {"producer": -1, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 BUFFERS = {"marker": 0, "sidecar": 1}
-WORDS = {COMPRESSION: CODECS, TXN_BUFFER: BUFFERS}  # settings whose values have names
+CREATE_TIME = "CreateTime"
+TIMESTAMP_TYPES = {CREATE_TIME: 0, "LogAppendTime": 1}
+WORDS = {COMPRESSION: CODECS, TXN_BUFFER: BUFFERS, TIMESTAMP_TYPE: TIMESTAMP_TYPES}  # settings whose values have names
 _NAMES = {setting: {number: name for name, number in words.items()} for setting, words in WORDS.items()}
 SETTINGS = {  # name: minimum, maximum
     "retention_ms": (-1, INT64_MAX),
@@ -46,9 +51,13 @@ SETTINGS = {  # name: minimum, maximum
     "max_unacked_per_subscription": (0, INT32_MAX),
     COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
     TXN_BUFFER: (0, 1),
+    TIMESTAMP_TYPE: (0, 1),
+    BEFORE: (0, INT64_MAX),
+    AFTER: (0, INT64_MAX),
 }
 # Settings that a topic has only if it was given them.
-UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas", "max_unacked_per_consumer", "max_unacked_per_subscription"}
+UNSET = WITHOUT_EFFECT | {DELAYED, "min_insync_replicas", "max_unacked_per_consumer", "max_unacked_per_subscription",
+                          TIMESTAMP_TYPE, BEFORE, AFTER}  # fmt: skip
 
 
 def check(settings: Mapping[str, int]) -> None:
@@ -64,8 +73,7 @@ def check(settings: Mapping[str, int]) -> None:
 def over(settings: Mapping[str, int], config: Config) -> Config:
     """The broker's config with the settings of a topic applied."""
     own: dict[str, Any] = {n: value for n, value in settings.items() if n in SETTINGS and n not in WITHOUT_EFFECT}
-    if TXN_BUFFER in own:
-        own[TXN_BUFFER] = _NAMES[TXN_BUFFER][own[TXN_BUFFER]]
+    own |= {name: _NAMES[name][own[name]] for name in WORDS if name in own}
     delayed = own.pop(DELAYED, None)
     if delayed is not None:
         own["delayed_delivery_enabled"] = bool(delayed)

@@ -16,7 +16,8 @@
     57     4    count               int32   records in the batch
     61          records                     as `records/read.py` draws them, compressed as a whole
 
-Storing a batch changes only the first 16 bytes, so the producer's CRC stays valid.
+Storing a batch changes only the first 16 bytes, so the producer's CRC stays valid.  In a topic with LogAppendTime,
+`stamp` changes the timestamp type and the max timestamp, which then is that of all records.
 Source: Kafka's protocol guide, "Record Batch"; KIP-98.
 """
 
@@ -36,6 +37,7 @@ HEADER_BYTES = HEADER.size  # 61
 RECORD_BYTES_MIN = 7  # one byte for each field of a record without key, value and headers
 LENGTH_END = 12  # the length field counts from here
 CRC_AT, CRC_FROM = 17, 21  # the checksum, and the first byte that it covers
+MAX_TIMESTAMP_AT = 35
 MAGIC = 2
 SEQUENCES = 1 << 31  # sequences wrap to 0 after 2^31 - 1 (KIP-98)
 
@@ -46,6 +48,7 @@ _PLACE = struct.Struct(">qii")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
+_TIME = struct.Struct(">q")
 _PRODUCER = struct.Struct(">qhi")
 
 
@@ -196,6 +199,16 @@ def claim(data: Buffer, producer_id: int, epoch: int, sequence: int, transaction
     (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
     _ATTRIBUTES.pack_into(batch, 21, attributes | TRANSACTIONAL if transactional else attributes & ~TRANSACTIONAL)
     _PRODUCER.pack_into(batch, 43, producer_id, epoch, sequence)
+    _CRC.pack_into(batch, CRC_AT, crc32c(memoryview(batch)[CRC_FROM:]))
+    return bytes(batch)
+
+
+def stamp(data: Buffer, append_ms: int) -> bytes:
+    """The batch with the time at which it was received: all its records have this time.  Cost: a copy and a CRC."""
+    batch = bytearray(data)
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
+    _ATTRIBUTES.pack_into(batch, 21, attributes | LOG_APPEND_TIME)
+    _TIME.pack_into(batch, MAX_TIMESTAMP_AT, append_ms)
     _CRC.pack_into(batch, CRC_AT, crc32c(memoryview(batch)[CRC_FROM:]))
     return bytes(batch)
 

@@ -51,6 +51,10 @@ ValueForm = Annotated[
 ]
 Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1: no limit.")]
 Unacked = Annotated[int, Meta(ge=0, lt=1 << 31, description="Unacknowledged messages on a partition; 0: no limit.")]
+Age = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Of a timestamp in a batch of a Kafka client, in ms.")]
+Acknowledged = Annotated[bool, Meta(description="Trim acknowledged records only.")]
+BatchBytes = Annotated[int, Meta(ge=0, lt=1 << 31, description="Maximum batch size.")]
+Delay = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum delay; 0: no limit.")]
 Copies = Annotated[int, Meta(ge=1, lt=1 << 31, description="Copies that a write needs at durability replicas.")]
 
 
@@ -78,21 +82,18 @@ class Settings(Request):
 
     retention_ms: Limit | UnsetType | None = UNSET
     retention_bytes: Limit | UnsetType | None = UNSET
-    retention_acknowledged: Annotated[bool, Meta(description="Trim acknowledged records only.")] | UnsetType | None = (
-        UNSET
-    )
-    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Maximum batch size.")] | UnsetType | None = (
-        UNSET
-    )
+    retention_acknowledged: Acknowledged | UnsetType | None = UNSET
+    batch_bytes_max: BatchBytes | UnsetType | None = UNSET
     ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType | None = UNSET
     ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType | None = UNSET
     delayed_delivery: bool | UnsetType | None = UNSET
-    delayed_delivery_max_delay_ms: (
-        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum delay; 0: no limit.")] | UnsetType | None
-    ) = UNSET
+    delayed_delivery_max_delay_ms: Delay | UnsetType | None = UNSET
     delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType | None = UNSET
     min_insync_replicas: Copies | UnsetType | None = UNSET
     txn_buffer: Literal["marker", "sidecar"] | UnsetType | None = UNSET
+    message_timestamp_type: Literal["CreateTime", "LogAppendTime"] | UnsetType | None = UNSET
+    message_timestamp_before_ms_max: Age | UnsetType | None = UNSET
+    message_timestamp_after_ms_max: Age | UnsetType | None = UNSET
     max_unacked_per_consumer: Unacked | UnsetType | None = UNSET
     max_unacked_per_subscription: Unacked | UnsetType | None = UNSET
     compression_type: (

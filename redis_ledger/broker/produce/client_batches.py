@@ -16,10 +16,11 @@ from redis_ledger.config import Config
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget, Decoding
 from redis_ledger.decoding.paced import QUICK_BYTES
-from redis_ledger.errors import DecodingBusy, RequestTooLarge
+from redis_ledger.errors import DecodingBusy, InvalidTimestamp, RequestTooLarge
 from redis_ledger.ledger.append_request import AppendRequest, append_request, split_request
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.records.batch import BatchHeader, check, read_header
+from redis_ledger.ledger.settings import CREATE_TIME
+from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader, check, read_header
 from redis_ledger.records.split_by_due import STEP, DueOf, Split, part
 
 
@@ -43,6 +44,7 @@ class ClientBatches:
         DecodingBusy."""
         header = read_header(data)
         self.check(header, data, batch_bytes_max)
+        self._check_timestamps(header, partition.config)
         request = append_request(data, header, owner)
         if not partition.delays_by_headers:
             return header, request
@@ -55,6 +57,24 @@ class ClientBatches:
         check_due_times(split.later)
         later = in_blocks(split.later, partition.config, self._delays.now_ms())
         return header, split_request(request, split._replace(later=later))
+
+    def _check_timestamps(self, header: BatchHeader, config: Config) -> None:
+        """By the first and the newest timestamp: the records are not decoded."""
+        if config.message_timestamp_type != CREATE_TIME:
+            return
+        if header.attributes & LOG_APPEND_TIME:
+            raise InvalidTimestamp("The batch has the timestamp type LogAppendTime, which only the broker sets.")
+        now_ms, first, newest = self._delays.now_ms(), header.base_timestamp, header.max_timestamp
+        if newest - now_ms > config.message_timestamp_after_ms_max:
+            raise InvalidTimestamp(
+                f"The timestamp {newest} is more than message.timestamp.after.max.ms "
+                f"({config.message_timestamp_after_ms_max}) ahead of the broker's time, {now_ms}."
+            )
+        if first >= 0 and now_ms - first > config.message_timestamp_before_ms_max:
+            raise InvalidTimestamp(
+                f"The timestamp {first} is more than message.timestamp.before.max.ms "
+                f"({config.message_timestamp_before_ms_max}) behind the broker's time, {now_ms}."
+            )
 
     async def _split(self, partition: Partition, header: BatchHeader, data: memoryview | bytes) -> Split | None:
         """None if nothing is due later.  Durations count from now, once for the whole batch."""

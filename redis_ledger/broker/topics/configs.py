@@ -18,7 +18,7 @@ from typing import NamedTuple
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.settings import COMPRESSION, DELAYED, SETTINGS, WORDS
+from redis_ledger.ledger.settings import AFTER, BEFORE, COMPRESSION, DELAYED, SETTINGS, TIMESTAMP_TYPE, WORDS
 
 LONG_MAX = str((1 << 63) - 1)
 _SWITCH = {"true": 1, "false": 0}
@@ -169,12 +169,18 @@ TOPIC = _table(
         "marker: readers with read_committed wait for the oldest open transaction. sidecar: records of a transaction "
         "get their offsets when it commits, so readers wait for none.",
     ),
-    _fixed(
-        "message.timestamp.type", Type.STRING, "CreateTime", "A record has the timestamp of its producer.",
-        "log.message.timestamp.type",
+    _own(
+        "message.timestamp.type", Type.STRING, TIMESTAMP_TYPE, "log.message.timestamp.type",
+        "CreateTime: a record has the timestamp of its producer. LogAppendTime: the time at which it was received.",
     ),
-    _fixed("message.timestamp.after.max.ms", Type.LONG, LONG_MAX, "Any timestamp is accepted."),
-    _fixed("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, "Any timestamp is accepted."),
+    _own(
+        "message.timestamp.before.max.ms", Type.LONG, BEFORE, "log.message.timestamp.before.max.ms",
+        "A batch of a Kafka client whose first timestamp is older than this is refused.",
+    ),
+    _own(
+        "message.timestamp.after.max.ms", Type.LONG, AFTER, "log.message.timestamp.after.max.ms",
+        "A batch of a Kafka client whose newest timestamp is further ahead than this is refused.",
+    ),
     _fixed("delete.retention.ms", Type.LONG, "86400000", "Without effect: nothing is compacted."),
     _fixed("min.cleanable.dirty.ratio", Type.DOUBLE, "0.5", "Without effect: nothing is compacted."),
     _fixed("min.compaction.lag.ms", Type.LONG, "0", "Without effect: nothing is compacted."),

@@ -74,7 +74,7 @@ class PendingProduce:
     def _settle(self, topic: str, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
         error = done.exception()
         if error is None:
-            slot.base_offset = done.result().base_offset
+            slot.base_offset, slot.log_append_time_ms = done.result().base_offset, done.result().append_ms
         else:
             if isinstance(error, UnknownTopic):  # deleted, and perhaps created again: the client retries
                 self._catalog.forget(topic)

@@ -179,7 +179,7 @@ def test_brokers_and_groups_tell_our_settings_under_kafkas_names():
         ("compression.type", "brotli"),
         ("compression.type", "LZ4"),
         ("min.insync.replicas", "0"),
-        ("message.timestamp.type", "LogAppendTime"),
+        ("message.timestamp.type", "logappendtime"),
         ("Retention.ms", "1"),
         ("log.retention.ms", "1"),
     ],

@@ -5,8 +5,11 @@ import pytest
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ledger.settings import (
+    AFTER,
+    BEFORE,
     DELAYED,
     SETTINGS,
+    TIMESTAMP_TYPE,
     UNSET,
     check,
     delays_by_headers,
@@ -48,7 +51,8 @@ def test_dd_05_a_topic_says_whether_delivery_is_delayed_and_headers_count_only_w
 def test_every_setting_has_a_value_but_those_that_may_be_unset():
     assert set(effective({}, CONFIG)) == set(SETTINGS) - UNSET
     limits = {"max_unacked_per_consumer", "max_unacked_per_subscription"}
-    assert {DELAYED, "min_insync_replicas", "compression_type"} | limits == UNSET
+    timestamps = {TIMESTAMP_TYPE, BEFORE, AFTER}
+    assert {DELAYED, "min_insync_replicas", "compression_type"} | limits | timestamps == UNSET
     assert effective({DELAYED: 0, "retention_ms": 5}, CONFIG).items() >= {(DELAYED, 0), ("retention_ms", 5)}
 
 

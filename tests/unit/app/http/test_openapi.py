@@ -97,7 +97,8 @@ def test_document_lists_all_problems_of_http():
     elsewhere = {"route_not_found", "method_not_allowed", "not_allowed", "unsupported_txn_action"}
     elsewhere |= {cls.code for cls in errors.leaves(errors.GroupError)}
     elsewhere |= {
-        "invalid_record", "invalid_group", "invalid_regex", "invalid_session_timeout", "metadata_too_large",
+        "invalid_record", "invalid_timestamp", "invalid_group", "invalid_regex", "invalid_session_timeout",
+        "metadata_too_large",
         "invalid_config", "invalid_partitions", "invalid_replication_factor", "invalid_replica_assignment",
         "unacceptable_credential", "authentication_failed", "unknown_user", "unknown_topic_id", "group_not_found",
         "producer_fenced", "unknown_transactional_id",
