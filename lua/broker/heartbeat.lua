@@ -11,8 +11,8 @@ ARGV        1 broker  2 silent_ms  3 every_ms  4 main Kafka address, "" for none
             6 now_ms ("" the server's clock: brokers pass this, so that a delayed call carries no old time)
             7 cluster id of the broker, "" at its first heartbeat
             8 channel to publish to when the caller was not live, or has other addresses than before (its name)
-RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live brokers, the caller first, with their
-            addresses (JSON), node id included
+RETURNS     {OK, now_ms, cluster id, node id, 1 if the caller was live until now else 0, broker, addresses, ...} live brokers,
+            the caller first, with their addresses (JSON), node id included
             | {OTHER_CLUSTER, cluster id or ""} it differs from the broker's: this Redis lost its data
 COMPLEXITY  O(n log n) for n known brokers
 WRITES      heartbeat and addresses; those of an earlier broker of the same address are removed, and its heartbeat stays until
@@ -77,4 +77,4 @@ if replaced then redis.call("HDEL", KEYS[2], replaced) end
 redis.call("ZADD", KEYS[1], now_text, ARGV[1], unpack(moved))
 redis.call("HSET", KEYS[2], ARGV[1], own)
 if not was_live or own ~= mine then redis.call("SPUBLISH", ARGV[8], ARGV[1]) end
-return { OK, now_text, cluster, node, ARGV[1], own, unpack(live) }
+return { OK, now_text, cluster, node, was_live and 1 or 0, ARGV[1], own, unpack(live) }

@@ -241,8 +241,9 @@ class OpenConnections:
         return has_waited and not peer.waits()
 
     def drop_waiting(self) -> None:
-        """After a stall of the event loop, closes connections with requests that have not begun: an old request must
-        not take effect after what its client has done meanwhile.  A client that still waits sends it again."""
+        """After a stall of the event loop, or when this broker was not live for the others, closes connections with
+        requests that have not begun: an old request must not take effect after what its client has done meanwhile.  A
+        client that still waits sends it again."""
         self._stalled_s = time.monotonic()
         closed, unread = closed_and_unread(each.peer.socket for each in self._open)
         dropped = [each for each in self._open if each.has_waiting or each.peer.socket in closed | unread]

@@ -81,6 +81,7 @@ class KafkaServer:
             )  # fmt: skip
             self._servers.append(server)
         self.broker.event_loop_lag.on_stall.append(self.connections.drop_waiting)
+        self.broker.live_brokers.on_return.append(self.connections.drop_waiting)
         self._checks = [loop.create_task(self._close_overdue()), loop.create_task(self._end_logins())]
 
     async def stop(self, drain_s: float) -> None:
@@ -109,6 +110,7 @@ class KafkaServer:
         for connection in self.connections.all():
             connection.abort()
         self.broker.event_loop_lag.on_stall.clear()
+        self.broker.live_brokers.on_return.clear()
         for check in self._checks:
             check.cancel()
         await asyncio.gather(*self._checks, return_exceptions=True)

@@ -101,7 +101,11 @@ async def test_a_broker_whose_port_is_closed_is_removed_and_returns_with_a_heart
         assert await watcher.send_heartbeat()
         assert watcher.live == ["watcher"]
         # When the peer was not dead after all
+        returned: list[int] = []
+        peer.brokers.on_return.append(lambda: returned.append(peer.brokers.node_id))
         await peer.brokers.send_heartbeat()
+        await peer.brokers.send_heartbeat()
+        assert returned == [node]
         await watcher.send_heartbeat()
         # Then it is live again, with the same node id
         assert sorted(watcher.live) == ["peer", "watcher"]

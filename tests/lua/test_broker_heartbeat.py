@@ -19,6 +19,7 @@ class Brokers:
 
     def __init__(self, node, prefix):
         self.node, keys = node, CatalogKeys(prefix)
+        self.was_live = False  # whether the broker of the last heartbeat was
         self.keys, self.changes = (keys.brokers, keys.addresses, keys.state), keys.changes
 
     def beat(self, name, at, *, kafka=None):
@@ -30,8 +31,9 @@ class Brokers:
         reply = self.reply(name, at, kafka=f"{name}:9092" if kafka is None else kafka)
         assert reply[0] == Status.OK
         assert int(reply[1]) == START + at
-        assert reply[4] == name
-        return {who: json.loads(text)["node"] for who, text in zip(reply[4::2], reply[5::2], strict=True)}
+        self.was_live = bool(reply[4])
+        assert reply[5] == name
+        return {who: json.loads(text)["node"] for who, text in zip(reply[5::2], reply[6::2], strict=True)}
 
     def reply(self, name, at, *, kafka="", cluster=""):
         """cluster: the id that the broker knows, "" at its first heartbeat."""
@@ -72,6 +74,10 @@ def test_a_broker_that_is_silent_while_others_beat_is_not_live(three):
     assert three.beat("a", 4_000) == ["a", "b", "c"]
     assert three.beat("b", 4_300) == ["a", "b"]
     assert three.beat("a", 5_000) == ["a", "b"]
+    assert three.was_live
+    # When it returns, it is told that it was not
+    assert three.beat("c", 5_300) == ["a", "b", "c"]
+    assert not three.was_live
 
 
 @pytest.mark.parametrize("away", [3_000, 3_600, 60_000, 86_400_000])

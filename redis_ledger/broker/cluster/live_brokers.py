@@ -94,7 +94,10 @@ _decode = stored_json(_Addresses, "The addresses of a broker")
 
 
 class LiveBrokers:
-    """The live brokers as of this broker's last heartbeat.  name: of this broker; requires_auth: its auth_required."""
+    """The live brokers as of this broker's last heartbeat.  name: of this broker; requires_auth: its auth_required.
+
+    on_return: called when this broker is live again after it was not: clients have been sent to other brokers.
+    """
 
     def __init__(self, store: Store, name: str, http: str, *, requires_auth: bool = False) -> None:
         self._store, self._name, self._http, self._requires_auth = store, name, http, requires_auth
@@ -104,6 +107,7 @@ class LiveBrokers:
         self.cluster_id = ""
         self.is_leaving = False
         self._leaves = False
+        self.on_return: list[Callable[[], None]] = []
         self._nodes: list[Node] = []
         self._nodes_by_listener: dict[str, list[Node]] = {}
 
@@ -147,10 +151,11 @@ class LiveBrokers:
         args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id, k.changes)
         reply = await self._store.call(HEARTBEAT, (k.brokers, k.addresses, k.state), args)
         admission.check(reply[0])
-        now_ms, self.cluster_id, self.node_id = int(reply[1]), reply[2].decode(), int(reply[3])
+        is_first = not self.node_id
+        now_ms, self.cluster_id, self.node_id, was_live = int(reply[1]), reply[2].decode(), int(reply[3]), reply[4]
         admission.learn(self.cluster_id)
         nodes = []
-        for name, text in zip(reply[4::2], reply[5::2], strict=True):
+        for name, text in zip(reply[5::2], reply[6::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
             nodes.append(node.at(found.kafka)._replace(libraries=found.libraries, reads=found.reads))
@@ -160,6 +165,9 @@ class LiveBrokers:
             if each.name not in known:
                 _log.warning("a broker of the same Redis has no authentication: its clients may do everything",
                              broker=each.name, http=each.http, kafka=each.kafka)  # fmt: skip
+        if not was_live and not is_first:
+            for call in self.on_return:
+                call()
         return now_ms
 
     async def remove(self, name: str) -> bool:
