@@ -139,7 +139,7 @@ class Config:
     # tests
     test_hooks: bool = False  # never in production: requests can crash the broker and move its clock
     # the connection to Redis
-    redis_timeout_ms: int = 10_000  # time limit of a call to Redis
+    redis_timeout_ms: int = 10_000  # time limit of a call to Redis; shorter than clients wait for a response
     redis_retry_ms: int = 5_000  # how long an idempotent call is retried before it fails
     # durability replicas
     min_insync_replicas: int = 1  # copies of a write, the primary's included; 2 or more (Kafka: min.insync.replicas)
