@@ -69,7 +69,6 @@ class RedisClock:
         """How far the machine's clock is ahead of Redis's, of the primary that differs most; negative: behind."""
         return self._skew_ms or 0
 
-    @property
     def is_doubted(self) -> bool:
         """Whether nothing may be deleted or aborted because of its age: the clocks differ too much, or were not
         compared yet."""

@@ -197,7 +197,10 @@ class Broker:
         self.redelivery = Redelivery(backoffs, self.subscriptions)
         self.reconsume = Reconsume(rules, self.catalog, fetching, self.inspection, self._step, clock)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
-        self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
+        self.offsets = Offsets(
+            store, self.catalog, self.coordinators, self.transactions.finish, config, clock,
+            redis_clock.is_doubted,
+        )  # fmt: skip
         self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.live_brokers, self.offsets, config, clock, self.security.sees)
         self.cursors = CursorAdministration(
@@ -210,7 +213,7 @@ class Broker:
         )
         keeps, cursors = self.live_brokers.maintains, self.subscriptions.cursors
         self.retention = TopicRetention(
-            store, self.catalog, cursors, self.offload, keeps, config, clock, lambda: redis_clock.is_doubted
+            store, self.catalog, cursors, self.offload, keeps, config, clock, redis_clock.is_doubted
         )
         self.memory_pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
         self.hanging = HangingTransactions(
@@ -357,7 +360,7 @@ class Broker:
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")
-        if self.redis_clock.is_doubted:
+        if self.redis_clock.is_doubted():
             raise ClockSkewed(skew_detail(self.redis_clock.skew_ms), broker=self.name)
         lost = self.lost_writes.to_body(names=not self.config.auth_required)
         return {"broker": self.name, "coordinators": len(self.coordinators), **self.readiness, **lost}

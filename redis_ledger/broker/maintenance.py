@@ -195,7 +195,7 @@ class Maintenance:
             await self._forget_broker(name)
 
     def _report_skew(self) -> None:
-        skew_ms, is_doubted = self._redis_clock.skew_ms, self._redis_clock.is_doubted
+        skew_ms, is_doubted = self._redis_clock.skew_ms, self._redis_clock.is_doubted()
         metrics.clock_skew.set(skew_ms / 1000)
         if is_doubted and not self._was_doubted:
             log.warning("a clock is wrong; nothing is deleted or aborted by its age", reason=skew_detail(skew_ms))
@@ -216,7 +216,7 @@ class Maintenance:
         """Skips a job that decides by the time while that is in doubt."""
 
         async def one() -> float | None:
-            return DOUBTED_S if self._redis_clock.is_doubted else await act()
+            return DOUBTED_S if self._redis_clock.is_doubted() else await act()
 
         return one
 

@@ -9,6 +9,7 @@ import pytest
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import RedisClock, SystemClock
 from tests.support.broker import eventually, one, records, values_of
+from tests.support.group_offsets import in_transaction, offsets
 from tests.support.rest import client_of
 
 WEEK_MS = 8 * 86_400_000
@@ -39,7 +40,7 @@ class ShiftedRedis(RedisClock):
 async def lost(broker: Broker, clock: Machine | ShiftedRedis, ahead_ms: int) -> list[str]:
     """What a broker has lost of a record and an open transaction when this clock steps."""
     await broker.records.produce("t", records("kept"))
-    txn = (await broker.transactions.begin(60_000)).id
+    txn = await in_transaction(broker, ("t", 0, 1))
 
     async def status() -> str:
         return (await broker.transactions.get(txn)).status
@@ -48,6 +49,7 @@ async def lost(broker: Broker, clock: Machine | ShiftedRedis, ahead_ms: int) -> 
     await broker.maintenance.heartbeat()
     await broker.maintenance.retain()
     await broker.retention.relieve()
+    await offsets(broker, settle=True)  # which ends what is overdue and pending there
     after = await eventually(status, "aborted", SWEEPS_S)
     return ["record"] * (await values_of(broker, "t") == []) + ["transaction"] * (after != "open")
 
@@ -66,6 +68,19 @@ async def test_without_a_limit_a_jump_of_redis_counts(redis_url, prefix):
     clock = ShiftedRedis(0)
     async with one(redis_url, prefix, redis_clock=clock) as broker:
         assert await lost(broker, clock, WEEK_MS) == ["record", "transaction"]
+
+
+async def test_what_a_doubted_time_has_left_is_done_when_the_clocks_agree(redis_url, prefix):
+    """The clock of Redis was a fortnight ahead while retention looked; then eight days pass."""
+    machine = Machine()
+    clock = ShiftedRedis(10_000, machine)
+    async with one(redis_url, prefix, redis_clock=clock) as broker:
+        await broker.maintenance.close()
+        await broker.records.produce("t", records("old"))
+        for clock.ahead_ms, machine.ahead_ms in ((2 * WEEK_MS, 0), (WEEK_MS, WEEK_MS)):
+            await broker.maintenance.heartbeat()
+            await broker.retention.retain(due_only=True)
+        assert await values_of(broker, "t") == []
 
 
 @pytest.mark.parametrize("limit_ms", [10_000, 0])

@@ -106,7 +106,7 @@ class DelayedDelivery:
         for tracker in self.trackers.all():
             tracker.wake()
             try:
-                if not self._redis_clock.is_doubted:
+                if not self._redis_clock.is_doubted():
                     await tracker.index.sweep()
                 await tracker.index.repairs.prune()
                 await tracker.index.repairs.forget_parts()

@@ -82,10 +82,11 @@ class Offsets:
         finish: Callable[[Decision], Awaitable[None]],
         config: Config,
         clock: Clock,
+        is_time_doubted: Callable[[], bool],
     ) -> None:
         """finish: carries a decision to its participants."""
         self._store, self._catalog, self._coordinators, self._finish = store, catalog, coordinators, finish
-        self._config, self._clock = config, clock
+        self._config, self._clock, self._is_time_doubted = config, clock, is_time_doubted
         self._keys = CatalogKeys(store.prefix)
         self._noted: OrderedDict[tuple[str, str], float] = OrderedDict()  # group, topic id → when
         self._ownerless: set[str] = set()  # groups that no live broker owned when `expire` looked last
@@ -252,10 +253,10 @@ class Offsets:
         """Ends the transaction if its outcome is certain; False when it is open, or cannot be ended now."""
         try:
             record = await self._coordinators.get(txn)
-            decision: Decision | None = None
+            decision, is_overdue = None, record.deadline_ms <= self._clock.now_ms()
             if record.state.is_ending:
                 decision = await self._coordinators.decide(txn, commit=record.state is TxnState.COMMITTING)
-            elif record.state is TxnState.OPEN and record.deadline_ms <= self._clock.now_ms():
+            elif record.state is TxnState.OPEN and is_overdue and not self._is_time_doubted():
                 decision = await self._coordinators.expire(txn)
             if decision is not None and decision.state.is_ending:
                 await self._finish(decision)

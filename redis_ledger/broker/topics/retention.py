@@ -155,9 +155,10 @@ class TopicRetention:
             is_whole = (head.end_offset, head.stable_offset) == (before.end_offset, before.stable_offset)
             until_ms = self._clock.now_ms() + unchanged_ms(head, config)
             until_ms = int(min(until_ms, self.expiry.next_ms(place.topic_id, place.number)))
-            self._last_turns[place] = _LastTurn(
-                head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends
-            )
+            last = _LastTurn(head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends)
+            if self._is_time_doubted():  # something may be left to do, and until_ms may be wrong
+                last = last._replace(head=None, until_ms=0)
+            self._last_turns[place] = last
         except UnknownTopic:
             return  # deleted since
         except LedgerError as error:
