@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -213,11 +213,12 @@ class Operation:
         scope = request.scope
         try:
             broker = request.broker
+            has_quota = self.tag != "health" and broker.quotas.is_on
             if broker.security.is_on and not self.is_public:
                 request.reauthorize = partial(self._authorizer.authorize, request, parameters)
                 if not self._authorizer.allows_at_once(request, parameters):
-                    await request.reauthorize()
-            if self.tag != "health" and broker.quotas.is_on:
+                    await self._authorize(request, request.reauthorize, has_quota=has_quota)
+            if has_quota:
                 return await self._within_quota(request, parameters)
             return await self._once(request, parameters)
         except LedgerError as error:
@@ -232,6 +233,18 @@ class Operation:
             if known is None:
                 return errors.internal_error(error, self.id, path=scope["path"][:200]), LedgerError.code
             return errors.problem(known), known.code
+
+    async def _authorize(
+        self, request: HttpRequest, authorize: Callable[[], Awaitable[None]], *, has_quota: bool
+    ) -> None:
+        """A request that is denied counts for the quota too.  Raises Unauthenticated, Forbidden,
+        QuotaExceeded."""
+        try:
+            await authorize()
+        except Forbidden:
+            if has_quota:
+                request.broker.quotas.admit(request.caller.principal)
+            raise
 
     async def _within_quota(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
         """Checks the quota before the body is read; charges the bytes read and sent.  Raises QuotaExceeded."""

@@ -33,6 +33,7 @@ from redis_ledger.kafka.protocol.messages.fetch_response import PartitionData
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.telemetry import metrics
+from tests.support import secured_rest
 from tests.support.broker import eventually, one, two
 from tests.support.busy_machine import busy_machine
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
@@ -233,6 +234,15 @@ async def test_rest_throttles_with_retry_after(broker):
             assert (await http.get(open_to_all)).status_code == 200
         await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": None})
         assert (await http.post("/v1/topics/t/records", json=body)).status_code == 200
+
+
+async def test_denied_requests_are_no_way_around_a_quota(redis_url, prefix):
+    async with secured_rest.secured(redis_url, prefix) as world:
+        await world.broker.quotas.change("User:eve", {"requests_per_s": 1})
+        statuses = [(await world.ask("eve", "DELETE", "/v1/topics/t")).status_code for _ in range(10)]
+        assert statuses[0] == 403
+        assert statuses.count(429) >= 7
+        assert (await world.ask("root", "DELETE", "/v1/topics/t")).status_code == 404
 
 
 async def test_rest_reads_are_charged(broker):
