@@ -1,9 +1,9 @@
 """How many messages a consumer fetches ahead: what it handles in about a second.
 
-    handler    fetched ahead     counted as delivered at once
+    handler    fetched ahead     counted as delivered with the next one
     10 s       0                 0
-    100 ms     10                0
-    1 ms       500 (prefetch)    50
+    100 ms     10                1
+    1 ms       500 (prefetch)    100
 
 So several slow consumers share a backlog, and a fast one waits for few requests.  The rate is a moving average over
 AVERAGED_S, so it grows from 0 as fast as messages are handled.  Source: docs/decisions/0054.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 AVERAGED_S = 1.0
 AHEAD_S = 1.0  # the work that is fetched ahead
-SOON_S = 0.05  # the work that may count as delivered before it is handed out
+SOON_S = 0.1  # the work that may count as delivered before it is handed out
 
 
 class Pace(NamedTuple):

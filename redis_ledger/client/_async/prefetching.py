@@ -3,7 +3,7 @@
     receive() ─▶ take what counts as delivered ─▶ none: extend what is reserved ─▶ none: wait for the worker
     worker    ─▶ fetch what client/pace.py allows, reserved ─▶ wait until there is room
 
-One call at a time extends, and one worker fetches.
+One call at a time extends, and one worker fetches.  What calls wait for is not reserved: it is handed out at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class AsyncPrefetching:
         self._arrived = AsyncCondition(self._mutex)
         self._room = AsyncCondition(self._mutex)
         self._worker: AsyncWorker | None = None
-        self._wanted = 0  # messages that callers wait for, since the last request
+        self._wanted = 0  # messages that callers have asked for since the last request
+        self._awaited = 0  # those of calls that wait for at least another request
         self._is_fetching = self._is_opening = False
         self._error: LedgerError | None = None
         self._generation = 0  # increases when prefetched messages become invalid
@@ -112,7 +113,12 @@ class AsyncPrefetching:
                     left_s = until_s - monotonic()
                     if left_s <= 0:
                         return []
-                    await self._arrived.wait(left_s)
+                    awaited = max_messages if left_s * 1000 >= POLL_MS else 0
+                    self._awaited += awaited
+                    try:
+                        await self._arrived.wait(left_s)
+                    finally:
+                        self._awaited -= awaited
             if opening:
                 await self._open(opening)
 
@@ -176,14 +182,17 @@ class AsyncPrefetching:
                     if self.is_closed:
                         return
                     generation, self._wanted = self._generation, 0
-                    has, is_reserved = self.handed_out.with_(self._ahead), room > self._pace.soon(monotonic())
+                    has = self.handed_out.with_(self._ahead)
+                    is_awaited = len(self._ahead) == 0 and room <= self._awaited
                 messages = await self._fetch(
-                    room, min(POLL_MS, self._ack_timeout_ms // 4), has, is_reserved=is_reserved
+                    room, min(POLL_MS, self._ack_timeout_ms // 4), has, is_reserved=not is_awaited
                 )
                 with self._mutex:
                     is_current = generation == self._generation
+                    if is_awaited and not self._awaited:  # the callers have given up
+                        is_current = False
                     if is_current:
-                        self._ahead.add(messages, is_reserved=is_reserved)
+                        self._ahead.add(messages, is_reserved=not is_awaited)
                         self._arrived.notify_all()
                 # An exclusive consumer receives them again: its next request names an earlier message.
                 if messages and not is_current and not (self._is_ordered and self._comes_again()):

@@ -118,6 +118,17 @@ async def test_messages_that_a_discarded_fetch_has_leased_are_returned_at_once(s
     assert {"consumer": "w", "ids": ["0:0", "0:1", "0:2"], "delay_ms": 0, "delivered": False} in stub.bodies
 
 
+async def test_what_comes_when_no_call_waits_for_it_any_more_is_returned_and_does_not_count(stub):
+    """It would wait in the client until its lease expires, and count as delivered."""
+    async with AsyncClient("http://b", http=stub) as client, client.consumer("t", "s", name="w") as consumer:
+        assert await consumer.receive(2, wait_ms=600) == []
+        stub.may_answer.set()
+        while stub.count("POST", ":nack") == 0:
+            await asyncio.sleep(0.001)
+        assert {"consumer": "w", "ids": ["0:0", "0:1"], "delay_ms": 0, "delivered": False} in stub.bodies
+        assert sorted(await all_of(consumer, len(OLD))) == OLD
+
+
 async def test_an_exclusive_consumer_names_nothing_from_before_a_seek(stub):
     """The broker would continue after the message that it names."""
     stub.may_answer.set()
