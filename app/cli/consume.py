@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +18,7 @@ import typer
 
 from redis_ledger.app.cli.output import URL, Json, Url, connected, reporting
 from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.client.bodies import headers_body
 from redis_ledger.client.models import Message
 
 if TYPE_CHECKING:
@@ -195,14 +196,16 @@ def to_json(message: Message) -> dict[str, Any]:
     }
     if message.redelivery_count:
         record["redelivery_count"] = message.redelivery_count
-    return {**record, **to_members(message.key, message.value, message.headers)}
+    return {**record, **to_members(message.key, message.value, message.all_headers)}
 
 
-def to_members(key: bytes | None, value: bytes | None, headers: Mapping[str, bytes | None]) -> dict[str, Any]:
+def to_members(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> dict[str, Any]:
     """Key, value and headers, as the REST interface shows them."""
     record: dict[str, Any] = {} if key is None else dict(_named("key", "key_base64", key))
     record.update({"value": None} if value is None else _value(value))
-    for name, held in headers.items():
+    if len(dict(headers)) != len(headers):
+        return {**record, "headers_base64": headers_body(headers)}
+    for name, held in headers:
         if held is not None and (text := _named("headers", "headers_base64", held).get("headers")) is not None:
             record.setdefault("headers", {})[name] = text
         else:

@@ -207,7 +207,7 @@ def _json_record(line: bytes) -> Record:
     message = message_of(body, "")
     timestamp_ms = None if body.timestamp_ms < 0 else body.timestamp_ms
     at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
-    return Record(message.value, message.key, message.headers, None, timestamp_ms, at_ms, after_ms)
+    return Record(message.value, message.key, message.all_headers, None, timestamp_ms, at_ms, after_ms)
 
 
 def _keyed(separator: str) -> Callable[[bytes], Record]:

@@ -116,7 +116,7 @@ def get(topic: Topic, id: Id, url: Url = URL, json: Json = False) -> None:
         typer.echo(f"{found.id}  due {_time(found.deliver_at_ms)}  in {_ahead(found.deliver_at_ms)}")
         rows = [("key", readable(found.key))] if found.key is not None else []
         rows += [("value", "(none)" if found.value is None else readable(found.value))]
-        rows += [(f"header {name}", readable(held)) for name, held in found.headers.items()]
+        rows += [(f"header {name}", readable(held)) for name, held in found.all_headers]
         if found.repeat is not None:
             rows.append(("repeat", _repetition(found)))
         table(["member", "content"], rows)
@@ -257,7 +257,7 @@ def _print_record(found: ScheduledRecord) -> dict[str, Any]:
         "id": str(found.id),
         "deliver_at_ms": found.deliver_at_ms,
         "timestamp_ms": found.timestamp_ms,
-        **to_members(found.key, found.value, found.headers),
+        **to_members(found.key, found.value, found.all_headers),
     }
     more = {"repeat": found.repeat, "until_ms": found.until_ms, "times_left": found.times_left}
     return {**record, **{name: held for name, held in more.items() if held is not None}}

@@ -108,6 +108,8 @@ def _kind(schema: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(kind for each in choices if (kind := _kind(each)) != "null"))
     if values := schema.get("enum"):
         return " or ".join(str(value) for value in values)
+    if "prefixItems" in schema:
+        return "pair"
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     return str(schema.get("type", "object" if "$ref" in schema else "anything"))

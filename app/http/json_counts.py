@@ -25,7 +25,7 @@ SMALL_BYTES = 256 << 10  # smaller bodies are not checked: they hold at most 87 
 COMMAS = 10  # bodies with fewer commas per permitted record are decoded directly
 LARGE_BYTES = 64 << 10  # records of this size: their headers are counted first
 _TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_HEADER = re.compile(_TEXT + rb"\s*+:\s*+(?:" + _TEXT + rb"|null)")
+_HEADER = re.compile(_TEXT + rb"\s*+[:,]\s*+(?:" + _TEXT + rb"|null)")  # behind a comma: of a pair
 _BEHIND = re.compile(r"trailing characters \(byte (\d+)\)")
 _SPACE = b" \t\r\n"
 

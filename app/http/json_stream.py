@@ -18,6 +18,7 @@ import msgspec
 
 from redis_ledger.app.http.json_depth import is_too_deep
 from redis_ledger.app.http.request import HttpResponse
+from redis_ledger.app.http.values import repeats
 from redis_ledger.broker.types import Headers
 
 PIECE_BYTES = 192 << 10  # a multiple of three, for base64
@@ -41,6 +42,7 @@ class LargeRecord(NamedTuple):
     members: Sequence[Member]
     headers: Sequence[Member]
     headers_base64: Sequence[Member]
+    as_pairs: bool  # headers_base64 is a list of pairs
 
 
 def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -57,15 +59,15 @@ def large_record(
     if key is not None:
         members.append(Member("key", "text", key) if is_text(key) else Member("key_base64", "base64", key))
     members.append(_value(value, form))
-    last = dict(headers)  # the last header of a repeated name wins
-    texts = [Member(name, "text", each) for name, each in last.items() if each is not None and is_text(each)]
+    as_pairs = repeats(headers)
+    texts = [] if as_pairs else [Member(n, "text", each) for n, each in headers if each is not None and is_text(each)]
     named = {each.name for each in texts}
     others = [
         Member(name, "json", b"null") if each is None else Member(name, "base64", each)
-        for name, each in last.items()
+        for name, each in headers
         if name not in named
     ]
-    return LargeRecord(small, members, texts, others)
+    return LargeRecord(small, members, texts, others, as_pairs)
 
 
 def _value(value: bytes | None, form: str) -> Member:
@@ -139,11 +141,13 @@ def _large(record: LargeRecord) -> Iterator[bytes]:
         yield from _encode_member(each)
     for name, headers in ((b"headers", record.headers), (b"headers_base64", record.headers_base64)):
         if headers:
-            yield b',"%s":{' % name
+            begin, between, behind, end = (b"[[", b",", b"]", b"]") if record.as_pairs else (b"{", b":", b"", b"}")
+            yield b',"%s":%b' % (name, begin)
             for number, each in enumerate(headers):
-                yield (b"," if number else b"") + _encode(each.name) + b":"
+                yield (b"" if not number else b",[" if record.as_pairs else b",") + _encode(each.name) + between
                 yield from _encode_member(each)
-            yield b"}"
+                yield behind
+            yield end
     yield b"}"
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import msgspec
 
 from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
-from redis_ledger.app.http.schemas.core import RecordIn
+from redis_ledger.app.http.schemas.core import HeadersBase64, RecordIn
 from redis_ledger.app.http.schemas.core import Skipped as SkippedOut
 from redis_ledger.app.http.times import delivery
 from redis_ledger.broker.types import Headers, NewRecord, Skipped
@@ -50,7 +50,8 @@ def parse_record(record: RecordIn, where: str, index: int, partition: int | None
     headers: Headers = ()
     if record.headers or record.headers_base64:
         headers = [(name, text.encode()) for name, text in (record.headers or {}).items()]
-        headers.extend((record.headers_base64 or {}).items())
+        others = record.headers_base64 or ()
+        headers.extend(others.items() if isinstance(others, dict) else others)
     found = NewRecord(key, _value(record, where, index), headers, partition, record.timestamp_ms)
     if record.deliver_at is None and record.deliver_after is None:
         return found
@@ -133,15 +134,20 @@ def key_to_body(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msg
         return msgspec.UNSET, key
 
 
+def repeats(headers: Headers) -> bool:
+    """Whether a name repeats."""
+    return len(headers) > 1 and len(dict(headers)) != len(headers)
+
+
 def headers_to_body(
     headers: Headers,
-) -> tuple[dict[str, str] | msgspec.UnsetType, dict[str, bytes | None] | msgspec.UnsetType]:
-    """Returns headers, headers_base64.  The last header of a repeated name wins, as in Kafka's lastHeader."""
+) -> tuple[dict[str, str] | msgspec.UnsetType, HeadersBase64 | msgspec.UnsetType]:
+    """Returns headers, headers_base64.  Where a name repeats, the second has all of them in order, as pairs."""
+    if repeats(headers):
+        return msgspec.UNSET, list(headers)
     texts: dict[str, str] = {}
     others: dict[str, bytes | None] = {}
     for name, value in headers:
-        texts.pop(name, None)
-        others.pop(name, None)
         try:
             if value is not None:
                 texts[name] = value.decode()

@@ -39,7 +39,7 @@ class RecordBody(msgspec.Struct):
     text: str | None = None
     base64: str | None = None
     headers: dict[str, str | None] | None = None
-    headers_base64: dict[str, str | None] | None = None
+    headers_base64: dict[str, str | None] | list[tuple[str, str | None]] | None = None
 
 
 class ScheduledBody(RecordBody, kw_only=True):
@@ -95,7 +95,8 @@ def message_of(body: RecordBody, topic: str, leased_until_s: float = 0.0) -> Mes
         offset=body.offset,
         key=key,
         value=value,
-        headers=headers,
+        headers=dict(headers),
+        all_headers=headers,
         timestamp_ms=body.timestamp_ms,
         redelivery_count=body.redelivery_count,
         leased_until_s=leased_until_s,
@@ -111,14 +112,15 @@ def scheduled_of(body: ScheduledBody, topic: str) -> ScheduledRecord:
         timestamp_ms=body.timestamp_ms,
         key=key,
         value=value,
-        headers=headers,
+        headers=dict(headers),
+        all_headers=headers,
         repeat=body.repeat,
         until_ms=body.until_ms,
         times_left=body.times_left,
     )
 
 
-def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, dict[str, bytes | None]]:
+def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]:
     """Key, value and headers."""
     value: bytes | None = bytes(body.value)
     if body.base64 is not None:
@@ -127,13 +129,14 @@ def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, dict[str, b
         value = body.text.encode()
     elif value in (b"", b"null"):
         value = None
-    headers: dict[str, bytes | None] = {}
+    headers: list[tuple[str, bytes | None]] = []
     for name, text in (body.headers or {}).items():
-        headers[name] = None if text is None else text.encode()
-    for name, text in (body.headers_base64 or {}).items():
-        headers[name] = None if text is None else _from_base64(text)
+        headers.append((name, None if text is None else text.encode()))
+    others = body.headers_base64 or ()
+    for name, text in others.items() if isinstance(others, dict) else others:
+        headers.append((name, None if text is None else _from_base64(text)))
     key = _from_base64(body.key_base64) if body.key_base64 is not None else key_bytes(body.key)
-    return key, value, headers
+    return key, value, tuple(headers)
 
 
 def _from_base64(text: str) -> bytes:
@@ -188,15 +191,21 @@ def step_body(parts: Sequence[Part]) -> dict[str, Any]:
 def contents_body(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
 ) -> dict[str, Any]:
-    """Of several headers of one name the last: JSON has each name once."""
     body: dict[str, Any] = {}
     if value is not None:
         body.update(_bytes_body("text", "base64", value))
     if key is not None:
         body.update(_bytes_body("key", "key_base64", key))
     if headers:
-        body["headers_base64"] = {name: None if held is None else b64encode(held).decode() for name, held in headers}
+        body["headers_base64"] = headers_body(headers)
     return body
+
+
+def headers_body(headers: Sequence[tuple[str, bytes | None]]) -> Any:
+    """By name, or as pairs where a name repeats."""
+    texts = [(name, None if held is None else b64encode(held).decode()) for name, held in headers]
+    named = dict(texts)
+    return named if len(named) == len(texts) else texts
 
 
 def _bytes_body(text_name: str, base64_name: str, held: bytes) -> dict[str, str]:

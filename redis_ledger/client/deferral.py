@@ -65,7 +65,7 @@ def begin_reason(
         return BeginReason.TOO_LARGE
     if waiting.size + size > limits.batch_bytes or waiting.records + waiting.ids >= RECORDS_MAX:
         return BeginReason.FULL
-    if waiting.is_batch_only or is_batch_only(entry, is_compressed):
+    if waiting.is_batch_only or is_compressed:
         is_step = waiting.ids > 0 or bool(waiting.places - {(topic, partition)})
         if is_step:
             return BeginReason.BATCH_ONLY
@@ -81,11 +81,6 @@ def begin_reason_of_ack(waiting: Waiting, ids: int, hold_s: float) -> BeginReaso
     if waiting.is_batch_only:
         return BeginReason.BATCH_ONLY
     return BeginReason.LEASE_SHORT if hold_s < HOLD_S_MIN else None
-
-
-def is_batch_only(entry: Entry, is_compressed: bool) -> bool:
-    """A step is JSON: the broker makes its batches, without compression, and a header has one value."""
-    return is_compressed or (len(entry.headers) > 1 and len(dict(entry.headers)) != len(entry.headers))
 
 
 def hold_s(messages: Any, now_s: float) -> float:

@@ -9,7 +9,7 @@ comes out RecordPosition  Message                    where it went; a record as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -99,6 +99,7 @@ class Message(msgspec.Struct, frozen=True):
     value: bytes | None  # None is a tombstone
     headers: dict[str, bytes | None]  # of several headers of one name the last
     timestamp_ms: int
+    all_headers: Sequence[tuple[str, bytes | None]] = ()  # also those of a repeated name, in order
     redelivery_count: int = 0  # how often it was delivered before
     leased_until_s: float = 0.0  # monotonic time at which the broker gives it to another consumer; 0 for a plain read
 
@@ -135,6 +136,7 @@ class ScheduledRecord(msgspec.Struct, frozen=True):
     key: bytes | None
     value: bytes | None
     headers: dict[str, bytes | None]
+    all_headers: Sequence[tuple[str, bytes | None]] = ()
     repeat: str | None = None
     until_ms: int | None = None
     times_left: int | None = None

@@ -43,6 +43,30 @@ async def test_bytes_come_back_as_they_were_sent_by_reading_and_by_receiving(cli
     }
 
 
+async def test_all_headers_of_a_name_are_kept_in_order(client, brokers: ThreadedBroker):
+    sent = [("a", None), ("b", b"x"), ("a", b""), ("a", b"1"), ("a", b"\xff")]
+    async with client.producer("headers") as producer:
+        await producer.send("batch", headers=sent, partition=0)
+        await producer.send("json", headers=sent, partition=0, idempotency_key="once")
+        async with client.transaction() as txn:
+            await txn.send("headers", "step", headers=sent, partition=0)
+        later = await producer.send("later", headers=sent, partition=0, deliver_after=3_600_000)
+    # They are the same by reading, receiving and listing, and over HTTP
+    read = [message async for message in client.read("headers", 0)]
+    async with client.consumer("headers", "s") as consumer:
+        received = await consumer.receive(10)
+    (waiting,) = [each async for each in client.scheduled.list("headers")]
+    assert waiting.id == (await later).scheduled
+    assert sorted(each.value or b"" for each in (*read, *received)) == [b"batch"] * 2 + [b"json"] * 2 + [b"step"] * 2
+    for each in (*read, *received, waiting):
+        assert list(each.all_headers) == sent
+        assert each.headers == dict(sent)
+    async with httpx.AsyncClient(base_url=brokers.urls[0]) as plain:
+        record = (await plain.get("/v1/topics/headers/partitions/0/records?offset=0")).json()["records"][0]
+    assert "headers" not in record
+    assert record["headers_base64"] == [["a", None], ["b", "eA=="], ["a", ""], ["a", "MQ=="], ["a", "/w=="]]
+
+
 async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers: ThreadedBroker):
     """CL-13, CL-02"""
     # Given a client that loses the first answer to every kind of change

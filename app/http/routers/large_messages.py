@@ -42,7 +42,7 @@ from redis_ledger.errors import (
 
 routes = Routes("records")
 _read_headers = msgspec.json.Decoder(dict[str, str]).decode
-_read_headers_base64 = msgspec.json.Decoder(dict[str, bytes | None]).decode
+_read_headers_base64 = msgspec.json.Decoder(core.HeadersBase64).decode
 
 
 @routes.post(
@@ -131,7 +131,8 @@ def _message(request: HttpRequest, query: bodies.WriteLargeQuery, size: int) -> 
         headers_base64 = _read_headers_base64(query.headers_base64 or "{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidRequest(
-            f"headers is a JSON object of names and text, headers_base64 of names and base64: {error}."
+            f"headers is a JSON object of names and text, headers_base64 of names and base64 or a list of such "
+            f"pairs: {error}."
         ) from None
     record = core.RecordIn(
         key=None if query.key is UNSET else query.key,

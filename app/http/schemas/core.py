@@ -51,10 +51,10 @@ ValueForm = Annotated[
 ]
 Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1: no limit.")]
 Unacked = Annotated[int, Meta(ge=0, lt=1 << 31, description="Unacknowledged messages on a partition; 0: no limit.")]
-Age = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Of a timestamp in a batch of a Kafka client, in ms.")]
 Acknowledged = Annotated[bool, Meta(description="Trim acknowledged records only.")]
 BatchBytes = Annotated[int, Meta(ge=0, lt=1 << 31, description="Maximum batch size.")]
 Delay = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Maximum delay; 0: no limit.")]
+HeadersBase64 = dict[str, bytes | None] | list[tuple[str, bytes | None]]  # where a name repeats: pairs, in order
 Copies = Annotated[int, Meta(ge=1, lt=1 << 31, description="Copies that a write needs at durability replicas.")]
 
 
@@ -92,8 +92,8 @@ class Settings(Request):
     min_insync_replicas: Copies | UnsetType | None = UNSET
     txn_buffer: Literal["marker", "sidecar"] | UnsetType | None = UNSET
     message_timestamp_type: Literal["CreateTime", "LogAppendTime"] | UnsetType | None = UNSET
-    message_timestamp_before_ms_max: Age | UnsetType | None = UNSET
-    message_timestamp_after_ms_max: Age | UnsetType | None = UNSET
+    message_timestamp_before_ms_max: Milliseconds | UnsetType | None = UNSET
+    message_timestamp_after_ms_max: Milliseconds | UnsetType | None = UNSET
     max_unacked_per_consumer: Unacked | UnsetType | None = UNSET
     max_unacked_per_subscription: Unacked | UnsetType | None = UNSET
     compression_type: (
@@ -159,7 +159,7 @@ class RecordIn(Request):
     text: str | None = None
     base64: bytes | None = None
     headers: dict[str, str] | None = None
-    headers_base64: dict[str, bytes | None] | None = None
+    headers_base64: HeadersBase64 | None = None
     partition: Partition | None = None
     timestamp_ms: TimeMs | None = None
     deliver_at: Timestamp | None = None
@@ -221,7 +221,7 @@ class FetchQuery(Request):
 
 class OffsetQuery(Request):
     timestamp_ms: Annotated[TimeMs, Meta(description="Find the first record with this timestamp or a later one.")]
-    isolation: Annotated[Literal["read_committed", "read_uncommitted"], Meta(description="Limit of the search.")] = (
+    isolation: Annotated[Literal["read_committed", "read_uncommitted"], Meta(description="Its limit.")] = (
         "read_committed"
     )
 
@@ -244,7 +244,7 @@ class RecordOut(Reply, omit_defaults=True):
     text: str | UnsetType = UNSET
     base64: bytes | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
-    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+    headers_base64: HeadersBase64 | UnsetType = UNSET
     transaction: str | UnsetType = UNSET
 
 

@@ -13,7 +13,7 @@ class WriteLargeQuery(Request):
     key: Annotated[str, Meta(description="The key, which chooses the partition.")] | UnsetType = UNSET
     key_base64: Annotated[bytes, Meta(description="The key, if it is not text.")] | UnsetType = UNSET
     headers: Annotated[str, Meta(description="A JSON object of header names and text.")] | UnsetType = UNSET
-    headers_base64: Annotated[str, Meta(description="A JSON object of header names and base64.")] | UnsetType = UNSET
+    headers_base64: Annotated[str, Meta(description="A JSON object of names and base64, or pairs.")] | UnsetType = UNSET
     partition: Annotated[Partition, Meta(description="The partition; default: chosen by the key.")] | UnsetType = UNSET
     timestamp_ms: Annotated[TimeMs, Meta(description="The timestamp; default: the time of receipt.")] | UnsetType = (
         UNSET

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 from redis_ledger.app.http.schemas.core import (
     Appended,
     Duration,
+    HeadersBase64,
     Partition,
     RecordIn,
     Records,
@@ -60,7 +61,7 @@ class ScheduledRecord(Reply, omit_defaults=True):
     text: str | UnsetType = UNSET
     base64: bytes | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
-    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+    headers_base64: HeadersBase64 | UnsetType = UNSET
     repeat: str | UnsetType = UNSET
     until_ms: int | UnsetType = UNSET
     times_left: int | UnsetType = UNSET

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from redis_ledger.app.http.schemas.core import (
     NUMBER_MAX,
     Consumer,
+    HeadersBase64,
     MessageIdText,
     Offset,
     Partition,
@@ -183,7 +184,7 @@ class Message(Reply, omit_defaults=True):
     text: str | UnsetType = UNSET
     base64: bytes | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
-    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+    headers_base64: HeadersBase64 | UnsetType = UNSET
 
 
 class Received(Reply):

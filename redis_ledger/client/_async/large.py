@@ -21,6 +21,7 @@ import msgspec
 
 from redis_ledger.client import answers
 from redis_ledger.client._async.transport import KEY_SLACK_S, AsyncTransport, path
+from redis_ledger.client.bodies import headers_body
 from redis_ledger.client.models import Message, RecordPosition
 from redis_ledger.client.values import value_bytes
 from redis_ledger.errors import InvalidRequest, Unavailable
@@ -159,11 +160,8 @@ class AsyncLargeMessages:
         params: dict[str, str | int] = {}
         if key is not None:
             params["key_base64"] = b64encode(key).decode()
-        if len(dict(headers)) != len(headers):
-            raise InvalidRequest("A large message cannot repeat a header.")
         if headers:
-            texts = {name: None if held is None else b64encode(held).decode() for name, held in headers}
-            params["headers_base64"] = json.dumps(texts)
+            params["headers_base64"] = json.dumps(headers_body(headers))
         if partition is not None:
             params["partition"] = partition
         if timestamp_ms is not None:

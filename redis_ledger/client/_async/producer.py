@@ -98,9 +98,6 @@ class AsyncProducer:
         )
         if deliver_at is not None or deliver_after is not None:
             entry = entry._replace(delivery=delivery_of(deliver_at, deliver_after))
-        is_json = entry.delivery is not None or idempotency_key is not None
-        if is_json and len(dict(entry.headers)) != len(entry.headers):
-            raise InvalidRequest("A record with deliver_at, deliver_after or idempotency_key cannot repeat a header.")
         if partition is None:
             count = await self._topics.partition_count(self.topic)
             partition = self._partition_of(entry, count, None if txn is None else txn.waiting_partition(self.topic))

@@ -22,7 +22,7 @@ from redis_ledger.client._sync.sender import Batch, Lane, Sender
 from redis_ledger.client._sync.waiting_acks import AckSource
 from redis_ledger.client.batches import BatchingOptions, Entry, SendResult
 from redis_ledger.client.concurrency import Event, Mutex
-from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack, is_batch_only
+from redis_ledger.client.deferral import Limits, Waiting, begin_reason, begin_reason_of_ack
 from redis_ledger.client.joint import Part
 from redis_ledger.errors import ClientClosed, LedgerError, OutcomeUnknown, ProducerError, RequestTooLarge, Unavailable
 from redis_ledger.ids import MessageId, TxnId
@@ -120,7 +120,7 @@ class Deferred:
             places |= {(topic, partition)}
         size = entry.size
         index = batch.add(entry, size)
-        only = waiting.is_batch_only or is_batch_only(entry, is_compressed)
+        only = waiting.is_batch_only or is_compressed
         self._waiting = Waiting(places, waiting.records + 1, waiting.size + size, waiting.ids, only)
         self._counted += size
         shared.count(size)

@@ -169,4 +169,5 @@ def _messages(data: bytes, topic: str, partition: int, first: int) -> Iterator[M
                 value=record.value,
                 headers=dict(record.headers),
                 timestamp_ms=record.timestamp_ms,
+                all_headers=tuple(record.headers),
             )

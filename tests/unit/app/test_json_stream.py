@@ -32,10 +32,11 @@ def small(**content: Any) -> core.RecordOut:
 
 
 @pytest.mark.parametrize("form", ["auto", "text", "base64"])
+@pytest.mark.parametrize("last", ["h", "l"])  # a name that repeats, and one that does not
 @pytest.mark.parametrize("what", VALUES)
-def test_large_record_is_encoded_like_a_small_one(what, form):
+def test_large_record_is_encoded_like_a_small_one(what, last, form):
     value = VALUES[what]
-    key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), ("h", b"\n" * LARGE_BYTES)]
+    key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), (last, b"\n" * LARGE_BYTES)]
     shown_as: dict[str, Any] = dict(zip(("value", "text", "base64"), value_to_body(value, form), strict=True))
     shown_as |= dict(zip(("key", "key_base64"), key_to_body(key), strict=True))
     shown_as |= dict(zip(("headers", "headers_base64"), headers_to_body(headers), strict=True))

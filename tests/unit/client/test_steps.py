@@ -213,7 +213,6 @@ async def test_an_abort_that_could_not_return_the_messages_may_be_called_again(s
 
 BEGINS = {
     "a scheduled record": lambda txn: txn.send("t", "later", partition=1, deliver_after=60_000),
-    "a header twice": lambda txn: txn.send("t", "x", partition=1, headers=[("h", b"1"), ("h", b"2")]),
     "a cumulative acknowledgement": lambda txn: txn.ack_cumulative(ORDERS, "0:9"),
     "a lease that ends": lambda txn: txn.ack(ORDERS, leased(9, 0.1)),
     "too many ids": lambda txn: txn.ack(ORDERS, [f"0:{n}" for n in range(10, 10_010)]),

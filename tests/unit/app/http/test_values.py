@@ -135,12 +135,12 @@ def test_a_key_that_is_not_text_is_shown_as_base64():
     assert key_to_body(None) == (msgspec.UNSET, msgspec.UNSET)
 
 
-def test_last_value_of_a_repeated_header_is_returned():
-    assert headers_to_body([("a", b"1"), ("a", b"\xff"), ("b", b"2"), ("c", None)]) == (
-        {"b": "2"},
-        {"a": b"\xff", "c": None},
-    )
-    assert headers_to_body([("a", b"\xff"), ("a", b"1")]) == ({"a": "1"}, msgspec.UNSET)
+def test_headers_are_pairs_in_order_where_a_name_repeats():
+    assert headers_to_body([("a", b"1"), ("b", b"\xff"), ("c", None)]) == ({"a": "1"}, {"b": b"\xff", "c": None})
+    repeated = [("a", b"1"), ("b", b"2"), ("a", b"\xff"), ("a", None)]
+    assert headers_to_body(repeated) == (msgspec.UNSET, repeated)
+    body = read('{"headers_base64": [["a", "MQ=="], ["b", "Mg=="], ["a", "/w=="], ["a", null]]}')
+    assert parse_record(body, "$", 0).headers == repeated
 
 
 @pytest.mark.parametrize("cut", range(-4, 5))
