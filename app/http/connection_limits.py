@@ -9,7 +9,8 @@
     certificate    until it expires                                                             then closed
 
 Above connections_max a connection may only request /livez: an overloaded broker is not ready, but a failed liveness
-probe would restart it and disconnect all other clients.  Connections are checked once per second, so a request costs
+probe would restart it and disconnect all other clients.  Connections that have not sent a request yet keep no others
+out: the oldest of them is closed for a new one.  Connections are checked once per second, so a request costs
 two reads of the clock.  A TLS client on a plain-text port is detected by its first byte, for the log.
 """
 
@@ -49,8 +50,11 @@ _limited_log = RateLimitedLog()
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: for unread responses.  named_by: maps a client certificate to its principal.  is_doubtful: whether a
-    request that is read at this time (monotonic) may have waited for the event loop."""
+    """memory: for unread responses.  without_request: connections that have not sent one, oldest first.
+
+    named_by: maps a client certificate to its principal.  is_doubtful: whether a request that is read at this time
+    (monotonic) may have waited for the event loop.
+    """
 
     idle_s: float = 75.0  # before the first request: pools and browsers open connections in advance
     head_s: float = 10.0
@@ -60,6 +64,7 @@ class Limits:
     unpacked: ClientMemory | None = None  # for decompressed records in responses
     named_by: Callable[[Any], Named | None] | None = None
     is_doubtful: Callable[[float], bool] = lambda now_s: False
+    without_request: dict[GuardedProtocol, None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -103,7 +108,14 @@ class GuardedProtocol(CorkedProtocol):
         if self.client is not None:
             self.client = host_of(self.client[0]), self.client[1]
         self._since = self.loop.time()
-        above = len(self.connections) - self._limits.connections_max
+        above, idle = len(self.connections) - self._limits.connections_max, self._limits.without_request
+        if above > 0 and idle:
+            oldest = next(iter(idle))
+            del idle[oldest]
+            self.connections.discard(oldest)
+            oldest.give_up("it has not sent a request, and others need the connection")
+            above -= 1
+        idle[self] = None
         if above > 0:
             self._is_spare = True
             _limited_log.warning("too many HTTP connections", open=len(self.connections))
@@ -150,6 +162,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def on_headers_complete(self) -> None:
         self._since_body = 0
+        self._limits.without_request.pop(self, None)
         if self._is_spare and self.url != LIVE:
             metrics.http_refused.inc()
             self.transport.close()
@@ -192,6 +205,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._limits.without_request.pop(self, None)
         self.unread.hold(0)
 
     def send_400_response(self, msg: str) -> None:

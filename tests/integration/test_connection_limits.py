@@ -54,6 +54,20 @@ async def test_a_full_broker_lives_and_takes_no_further_requests(port):
         assert (await asked(port, "/livez", stack))[0] == 200
 
 
+async def test_connections_without_a_request_keep_no_others_out(redis_url, prefix):
+    async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
+        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, limits=Limits(connections_max=MOST))
+        await server.start()
+        stack.push_async_callback(server.stop)
+        port = int(server.address.rpartition(":")[2])
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4 * MOST)]
+        for _, writer in idle:
+            stack.callback(writer.close)
+            writer.write(b"GET / HT")  # half of a head is none
+        assert [(await asked(port, "/readyz", stack))[0] for _ in range(MOST)] == [200] * MOST
+        assert (await asked(port, "/readyz", stack))[0] == 0, "these have sent one"
+
+
 async def test_spare_connections_are_bounded(port):
     async with contextlib.AsyncExitStack() as stack:
         lived = [(await asked(port, "/livez", stack))[0] for _ in range(SPARE_CONNECTIONS + 2)]
