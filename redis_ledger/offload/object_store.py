@@ -24,6 +24,7 @@ except ImportError as missing:
         "Offloaded records are Parquet files, which need pyarrow: pip install '.[offload]' in a checkout"
     ) from missing
 
+PART_BYTES_MAX = 255  # of the name of a folder or a file
 UNFINISHED = "_tmp-"  # prefix of files that are being written; readers ignore them
 
 
@@ -40,7 +41,9 @@ class ObjectStore(NamedTuple):
 
     def path(self, file: str) -> str:
         """Returns the path in the file system.  Raises InvalidRequest for a name outside the object store."""
-        if not file or file.startswith("/") or not {"", ".", ".."}.isdisjoint(file.split("/")):
+        parts = file.split("/")
+        is_inside = file.isprintable() and {"", ".", ".."}.isdisjoint(parts)
+        if not is_inside or any(len(part.encode()) > PART_BYTES_MAX for part in parts):
             raise InvalidRequest(f"{file!r} is not the name of a file in the object store.")
         return f"{self.base}/{file}"
 

@@ -280,7 +280,7 @@ def test_the_checksum_has_16_hexadecimal_digits():
     assert to_hex(combine([(1 << 64) - 1, 17])) == "0000000000000010"
 
 
-@pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../../b", "a//b"])
+@pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../../b", "a//b", "a\0b", "a/" + "b" * 256])
 def test_names_outside_the_object_store_are_refused(home, name):
     with pytest.raises(InvalidRequest):
         home.path(name)
