@@ -101,6 +101,7 @@ class GuardedProtocol(CorkedProtocol):
         self._slow_since = 0.0  # since when the client lags behind a chunked response
         self.unread = limits.memory.lease()
         self._refused: tuple[int, str] | None = None
+        self._running: Any = None  # the request that is being answered
         self._is_spare = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
@@ -203,10 +204,17 @@ class GuardedProtocol(CorkedProtocol):
         self._slow_since = self._slow_since if self._is_answering() else 0.0
         self.unread.hold(0)
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._limits.without_request.pop(self, None)
         self.unread.hold(0)
+        if self._running is not None:  # uvicorn notifies only the last of several pipelined requests
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def send_400_response(self, msg: str) -> None:
         """Sends problem details instead of uvicorn's text."""

@@ -121,12 +121,15 @@ async def test_a_half_sent_request_writes_nothing(server, broker):
     assert await broker.topics.list() == []
 
 
-async def test_messages_of_a_cancelled_receive_go_to_the_next(server, broker):
+@pytest.mark.parametrize("pipelined", [False, True])
+async def test_messages_of_a_cancelled_receive_go_to_the_next(server, broker, pipelined):
     await broker.topics.create("orders", 1)
     await broker.subscriptions.create("orders", "s")
     leaver = await Connection.to(server)
     body = b'{"wait_ms":30000,"consumer":"gone"}'
     await leaver.send("POST", "/v1/topics/orders/subscriptions/s:receive", f"content-length: {len(body)}", body=body)
+    if pipelined:
+        await leaver.send("GET", "/livez")
     await asyncio.sleep(0.1)  # the wait has begun
     await leaver.close()
     await asyncio.sleep(0.1)  # the server has seen it

@@ -23,6 +23,9 @@ class Recorder(asyncio.Transport):
     def close(self) -> None:
         self.is_closed = True
 
+    def is_closing(self) -> bool:
+        return self.is_closed
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return name
 
@@ -74,3 +77,14 @@ async def test_close_sends_a_held_head_first():
     corked.write(HEAD)
     corked.close()
     assert (inner.writes, inner.is_closed, corked.get_extra_info("peername")) == ([HEAD], True, "peername")
+
+
+async def test_nothing_is_written_to_a_connection_that_is_closing():
+    inner = Recorder()
+    corked = Corked(inner)
+    corked.write(HEAD)
+    inner.close()
+    await asyncio.sleep(0)
+    corked.write(HEAD)
+    corked.write(b"ok")
+    assert inner.writes == []
