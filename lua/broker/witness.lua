@@ -16,7 +16,9 @@ SOURCE      docs/decisions/0028
 ]]
 --- @include "include/deadline"
 --- @include "include/status"
+--- @include "include/stored_values"
 local count = redis.call("GET", KEYS[1]) or "0"
+stored.check("The count of a witness", { count })
 local newest = redis.call("LINDEX", KEYS[2], -1)
 if not newest or string.match(newest, "^(.*) %d+$") ~= ARGV[1] then
   redis.call("RPUSH", KEYS[2], ARGV[1] .. " " .. count)

@@ -42,14 +42,14 @@ local function waiting_of(slot)
   return waiting, returned, q.size
 end
 
-local stored, rows, by_name = redis.call("HMGET", c.cursor, "slots", "members"), {}, {}
+local listed, rows, by_name = redis.call("HMGET", c.cursor, "slots", "members"), {}, {}
 local function row_of(name)
   local row = { name = name, slots = 0, unacked = 0, waiting = 0, returned = 0, ends = 0 }
   rows[#rows + 1], by_name[name] = row, row
   return row
 end
-for name in string.gmatch(stored[2] or "", "%S+") do row_of(name) end
-local text, first, left = stored[1] or "", tonumber(ARGV[2]), tonumber(ARGV[3])
+for name in string.gmatch(listed[2] or "", "%S+") do row_of(name) end
+local text, first, left = listed[1] or "", tonumber(ARGV[2]), tonumber(ARGV[3])
 if first == 0 then
   for slot = 1, #text do
     local row = rows[string.byte(text, slot)]

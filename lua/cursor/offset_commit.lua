@@ -21,6 +21,7 @@ SOURCE      KIP-98 "offset commits", KIP-447; docs/decisions/0011
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local held = redis.call("HMGET", KEYS[5], "kind", "fence", "writes")
 if held[1] and held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end
+if held[1] then stored.check("The offset of a group", { held[2], held[3] }) end
 local generation, fence = tonumber(ARGV[4]), tonumber(held[2] or -1)
 if generation >= 0 and generation < fence then return { FENCED, fence } end
 local coordinator, serial = ARGV[8], ARGV[9]

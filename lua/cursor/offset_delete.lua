@@ -20,6 +20,7 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 local held, when = redis.call("HMGET", KEYS[3], "kind", "time", "seen", "fence"), ARGV[4]
 if not held[1] then return { OK, 0 } end
 if held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end
+stored.check("The offset of a group", { held[4] or "-1", when ~= "idle" and "0" or held[3] })
 local generation, fence = tonumber(ARGV[6]), tonumber(held[4] or -1)
 if generation >= 0 and generation < fence then return { FENCED, fence } end
 if ARGV[3] == "register" then redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8]) end -- nothing reads them
@@ -28,7 +29,6 @@ if when ~= "always" then
   if when == "empty" and held[2] ~= "-1" then return { OK, 1 } end
   if when == "idle" and tonumber(held[3]) >= tonumber(ARGV[5]) then return { OK, 1 } end
 end
-
 if ARGV[3] == "offset" then
   redis.call("HSET", KEYS[3], "offset", "-1", "leader_epoch", "-1", "metadata", "", "time", "-1", "write", "0")
   redis.call("UNLINK", KEYS[4])

@@ -20,6 +20,7 @@ SOURCE      KIP-447 "unstable offsets"; docs/decisions/0011
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local held = redis.call("HMGET", KEYS[3], "kind", "fence", "offset", "leader_epoch", "metadata", "time")
 if held[1] and held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end
+if held[1] then stored.check("The offset of a group", { held[2] }) end
 local generation = tonumber(ARGV[4])
 
 if not held[1] then

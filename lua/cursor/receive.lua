@@ -46,6 +46,7 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 local DUE_MAX, LOOK_MAX = 192, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check("The state of the partition", { state[2], state[3] })
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[2])
 if not c then return refused end
 if cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end

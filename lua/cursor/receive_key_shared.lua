@@ -40,6 +40,7 @@ SOURCE      Pulsar's Key_Shared subscriptions (PIP-34, PIP-379); docs/decisions/
 local DUE_MAX, LOOK_MAX, WAITING_LOOK_MAX, NEW_MAX, CALL_MAX, CONSUMERS_MAX = 2000, 400, 10000, 1000, 1500, 240
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check("The state of the partition", { state[2], state[3] })
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[2])
 if not c then return refused end
 if not cursors.has_keys(c.kind) then return { WRONG_KIND, c.kind } end

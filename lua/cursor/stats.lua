@@ -23,6 +23,7 @@ SOURCE      requirements TB-30; docs/decisions/0004
 local AHEAD_MAX = 262144 -- offsets of which acknowledgements are counted
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check("The state of the partition", { state[2], state[3] })
 local c = cursors.read(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return { UNKNOWN_SUB } end
 local stable, unread, from, offset = tonumber(state[3]), 0, c.read, nil

@@ -17,6 +17,7 @@ SOURCE      requirement DD-64
 --- @include "include/scheduled_entries"
 local delay, ledger = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", delay, "records", "entries", "cancelled", "owed")
 local text = redis.call("HGET", KEYS[2], ledger)
 local row, reply = text and ledger_row(text), { OK }
 local known, moved, gone, over, repeats = {}, {}, {}, {}, {}

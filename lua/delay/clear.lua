@@ -24,6 +24,8 @@ local HELD_MAX = 5000 -- records that open transactions may hold, and batches of
 local own = redis.call("HMGET", delay, "ledger", "records", "held")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
+stored.check("The counters of delayed records", { own[1], own[2] })
+stored.check_counters("The counters of delayed records", delay, "held", "version", "cancelled")
 if tonumber(own[3] or 0) > HELD_MAX then return { TOO_MANY, tonumber(own[3]) } end
 local seen, blocks, repeats = {}, {}, {} -- held entries; the parts of blocks among them; their recurrences
 local has_repeats = redis.call("HLEN", KEYS[14]) > 1
@@ -67,15 +69,17 @@ for _, mark in ipairs(aborts) do
 end
 local rows, opened = redis.call("HGETALL", KEYS[2]), whole(tonumber(own[1]) - 1)
 
-local issued = "0"
+local issued, sealed = "0", {}
 for i = 1, #rows, 2 do
   if string.sub(rows[i], 1, 1) == "-" then
     local row = ledger_row(rows[i + 1])
     row.sealed, row.unlogged = "1", waits[rows[i]] or 0
     if rows[i] == own[1] then issued = whole(row.issued) end
-    redis.call("HSET", KEYS[2], rows[i], ledger_text(row))
+    sealed[#sealed + 1], sealed[#sealed + 2] = rows[i], ledger_text(row)
   end
 end
+
+for i = 1, #sealed, 2 do redis.call("HSET", KEYS[2], sealed[i], sealed[i + 1]) end
 redis.call("HSET", KEYS[2], opened, issued .. " " .. issued .. " 0 -1 0 0 " .. ARGV[3])
 create_stream(KEYS[3])
 if issued ~= "0" then redis.call("XSETID", KEYS[3], "0-" .. issued) end

@@ -31,6 +31,8 @@ if not now then
 end
 local own = redis.call("HMGET", delay, "ledger", "open", "closing", "decided", "owed")
 if not own[1] then return { OK, whole(now) } end
+stored.check("The state of the partition", { held[2], held[3], held[4], held[5], held[6] or "0", own[5] or "0" })
+stored.check_counters("The counters of delayed records", delay, "records", "entries", "fired", "owed")
 local most, now_text = tonumber(ARGV[2]), whole(now)
 local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/scheduled_entries
 local SETS = { KEYS[7], KEYS[6], KEYS[5] }

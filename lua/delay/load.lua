@@ -15,7 +15,9 @@ SOURCE      PIP-195 "load the next segment"
 ]]
 --- @include "include/deadline"
 --- @include "include/status"
+--- @include "include/stored_values"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", KEYS[5], "version")
 if redis.call("HGET", KEYS[3], ARGV[2]) ~= ARGV[3] or not redis.call("ZSCORE", KEYS[4], ARGV[5]) then return { STALE } end
 
 -- NX keeps entries of the queue: a record may have been moved since this snapshot was written.

@@ -16,6 +16,7 @@ SOURCE      requirement DD-64
 --- @include "include/scheduled_entries"
 local delay, index = KEYS[2], tonumber(ARGV[3])
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", delay, "open")
 live.open(KEYS[5])
 if not live.holds(tonumber(ARGV[2])) then return { STALE } end
 local parts = redis.call("HGET", KEYS[6], ARGV[2])

@@ -15,6 +15,7 @@ SOURCE      docs/decisions/0012
 --- @include "include/scheduled_entries"
 local delay = KEYS[3]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", delay, "owed", "open", "entries", "records")
 if redis.call("HGET", KEYS[8], "!" .. ARGV[2]) ~= ARGV[3] then return { OK, 0 } end
 local member = string.match(ARGV[3], "^%d+ (.*)$")
 local entry, _, ledger, records = member_parts(member)

@@ -14,7 +14,9 @@ SOURCE      PIP-195 "merge"
 ]]
 --- @include "include/deadline"
 --- @include "include/status"
+--- @include "include/stored_values"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", KEYS[5], "version")
 local last = 7 + 3 * tonumber(ARGV[7])
 for i = 8, last, 3 do
   local is_known = (redis.call("HGET", KEYS[2], ARGV[i]) or "") == ARGV[i + 1]

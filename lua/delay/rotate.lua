@@ -19,7 +19,11 @@ local delay, ledger = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local own = redis.call("HMGET", delay, "ledger", "first", "closing")
 if own[1] ~= ledger then return { OK, own[1] or "-1", own[3] or "" } end
+stored.check("The counters of delayed records", { ledger, own[2] })
+stored.check_counters("The counters of delayed records", delay, "version")
 local row = ledger_row(redis.call("HGET", KEYS[2], ledger))
+local is_closing = ARGV[4] == "1" and own[3] == ""
+if is_closing and redis.call("EXISTS", KEYS[4]) == 0 then stored.damaged("The open bucket of delayed records") end
 if row.created == ARGV[3] and row.bytes == 0 then return { OK, ledger, own[3] } end
 local opened = whole(tonumber(ledger) - 1)
 
@@ -29,7 +33,7 @@ redis.call("HSET", KEYS[2], ledger, ledger_text(row), opened, issued .. " " .. i
 create_stream(KEYS[6])
 if row.issued > 0 then redis.call("XSETID", KEYS[6], "0-" .. issued) end
 redis.call("HSET", delay, "ledger", opened)
-if ARGV[4] == "1" and own[3] == "" then
+if is_closing then
   own[3] = whole(-tonumber(own[2])) .. "-" .. whole(-tonumber(ledger))
   redis.call("RENAME", KEYS[4], KEYS[5])
   redis.call("ZADD", KEYS[4], -1, "")

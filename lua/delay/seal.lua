@@ -11,7 +11,9 @@ SOURCE      PIP-195 "seal"
 ]]
 --- @include "include/deadline"
 --- @include "include/status"
+--- @include "include/stored_values"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", KEYS[2], "version")
 if redis.call("HGET", KEYS[2], "closing") ~= ARGV[2] then return { STALE } end
 if ARGV[3] ~= "" and redis.call("HEXISTS", KEYS[6], ARGV[4]) == 0 then return { STALE } end
 

@@ -21,6 +21,7 @@ SOURCE      PIP-31 "end transaction"; docs/decisions/0012
 local PAGE = 400 -- index entries that one call settles
 local delay, txn = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The counters of delayed records", delay, "open", "entries", "records", "held")
 local mark, chunks, left, records = string.match(redis.call("HGET", delay, txn) or "", "^(%a) (%d+) (%d+) (%d+)$")
 local text = redis.call("HGET", delay, txn .. "/" .. ARGV[3])
 if not text or (mark ~= "C" and mark ~= "A") then return { OK, tonumber(left or 0) } end
@@ -71,7 +72,7 @@ if left > 0 then
 else
   redis.call("HDEL", delay, txn)
   local others = {}
-  for name in string.gmatch(own[3], "%S+") do
+  for name in string.gmatch(own[3] or "", "%S+") do
     if name ~= txn then others[#others + 1] = name end
   end
   redis.call("HSET", delay, "decided", table.concat(others, " "))

@@ -17,6 +17,7 @@
 --              written in between, and cursors.recount counts the offsets of consumers anew
 --     pending  offsets that transactions hold: include/pending_acks
 -- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
+--- @include "include/stored_values"
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = {}
 local NUMBERS = {
@@ -45,6 +46,7 @@ function cursors.read(cursor, acks, leases, spans, due, pending, caller)
   local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
   local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
   local taken, returned, tracked = tonumber(v[11]), tonumber(v[12]), tonumber(v[13])
+  if v[1] ~= "kafka" then stored.check("The cursor of a subscription", { v[3], v[4], v[5], v[6], v[7], v[8], v[14] or "0" }) end
   local c = {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
     kind = v[1], consumer = v[2], mark = mark, read = read, leased = leased, held = held, delivered = delivered,
@@ -157,7 +159,8 @@ function cursors.unconfirmed(c, touched, consumer)
 end
 
 function cursors.lease(first, text)
-  local last, consumer, count, deadline, request = string.match(text, "^(%d+) (%S*) (%d+) (%d+) ?(%S*)$")
+  local last, consumer, count, deadline, request = string.match(text or "", "^(%d+) (%S*) (%d+) (%d+) ?(%S*)$")
+  if not last then stored.damaged("A lease of a subscription") end
   return {
     first = first, last = tonumber(last), consumer = consumer, count = tonumber(count), deadline = tonumber(deadline),
     request = request, holes = {},

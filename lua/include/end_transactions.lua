@@ -7,13 +7,14 @@
 --- @include "include/end_pending_acks"
 --- @include "include/sidecar"
 local ROOM, LEFTOVERS = 300, 32 -- of one call
-local ONLY_BATCH = "^%S+ %d+ (%-%d+) (%d+) %d+ %d+ (%d+)$" -- in the sidecar buffer: ledger, entry, flags
+sidecar.ONLY_BATCH = "^%S+ %d+ (%-%d+) (%d+) %d+ %d+ (%d+)$" -- in the sidecar buffer: ledger, entry, flags
 
 local function end_transactions(KEYS, ARGV, room, leftovers)
   local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
   local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
-  local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest", "bytes")
+  local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest", "bytes", "committed", "aborted")
   if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC }, room end
+  stored.check("The state of the partition", { held[2], held[3], held[4], held[5] or "0", held[6] or "0", held[7] or "0" })
   for k = 13, #KEYS, 6 do
     if KEYS[k + 1] == KEYS[k] and (redis.call("HGET", KEYS[k], "kind") or "kafka") ~= "kafka" then return { STALE }, room end
   end
@@ -48,7 +49,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     newest, bytes, next_offset = math.max(newest, txn.newest), bytes + txn.bytes, next_offset + txn.records
     if txn.batches == 1 then
       local kind
-      ledger, entry, kind = string.match(txn.only, ONLY_BATCH)
+      ledger, entry, kind = string.match(txn.only, sidecar.ONLY_BATCH)
       flags = flags + tonumber(kind)
       redis.call("ZREM", buffer, txn.only)
     end
@@ -112,7 +113,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     end
     if txn.batches == 1 then
       txn.only = sidecar.batches(buffer, txn.name, 1)[1]
-      if not string.match(txn.only or "", ONLY_BATCH) then cursors.damaged("The sidecar buffer of the partition") end
+      if not string.match(txn.only or "", sidecar.ONLY_BATCH) then stored.damaged("The sidecar buffer of the partition") end
     end
     return txn
   end
@@ -122,14 +123,23 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   local function read_all()
     local place, left, known = 6, room, {}
     for _ = 1, count do
-      opens[place] = redis.call("HGET", open_key, ARGV[place])
-      local aside = ARGV[place + 3] == "1" and opens[place] and sidecar.parse(opens[place])
-      if aside and aside.name == ARGV[place + 1] .. "-" .. ARGV[place + 2] then asides[place] = read_aside(aside) end
+      local open = redis.call("HGET", open_key, ARGV[place])
+      local aside = open and sidecar.parse(open)
+      local first, mark = string.match(open or "", "^%-?%d+ %d+ %d+ (%d+)( ?s?)")
+      if open and (not first or (mark == " s" and not aside)) then stored.damaged("An open transaction of the partition") end
+      if aside and ARGV[place + 3] == "1" and aside.name == ARGV[place + 1] .. "-" .. ARGV[place + 2] then
+        asides[place] = read_aside(aside)
+      end
+      opens[place] = open
       local txn, indexes = ARGV[place + 1] .. "-" .. ARGV[place + 2], tonumber(ARGV[place + 6])
       for j = 1, indexes do
         local index = ARGV[place + 6 + j]
         local c, name = cursor_at(13 + 6 * tonumber(index)), index .. " " .. txn
-        if c and left > 0 and not known[name] then left = left - cursors.before_release(c, txn, left) end
+        if c and c.kind == "kafka" then
+          registers.check(c.cursor, c.pending, txn)
+        elseif c and left > 0 and not known[name] then
+          left = left - cursors.before_release(c, txn, left)
+        end
         known[name] = true
       end
       place = place + 7 + indexes
@@ -193,9 +203,10 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   end
   if #pids > 0 then
     for i, row in ipairs(redis.call("HMGET", open_key, unpack(pids))) do
-      local epoch, c, s, first, aside = string.match(row, "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
+      local epoch, c, s, first, aside = string.match(row or "", "^(%-?%d+) (%d+) (%d+) (%d+)( ?s?)")
+      local txn = aside and aside ~= "" and sidecar.parse(row)
       if is_over(c, s) and aside == "" then write_marker(pids[i], epoch, first, false) end
-      if is_over(c, s) and aside ~= "" then end_aside(pids[i], sidecar.parse(row), false) end
+      if is_over(c, s) and txn then end_aside(pids[i], txn, false) end
     end
   end
   local looked, passed = 2 * count + 2, {} -- more than this call adds; reading one costs as much as a small write

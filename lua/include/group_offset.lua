@@ -5,7 +5,9 @@
 -- write is in effect already (as in Kafka, in the order of its log).  Offsets have 63 bits and stay strings.
 --     fence    the highest generation that has committed or fetched here; commits below it are refused
 --     seen     time of the last commit or of the last fetch by a member: an idle register expires by it
+--- @include "include/stored_values"
 local registers = {}
+registers.PENDING = "^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$"
 
 -- Creates a register without an offset.  It has these two keys of a cursor; registers of earlier releases also have the
 -- other four, each with only a sentinel.
@@ -20,9 +22,17 @@ function registers.text(write, offset, leader_epoch, time, metadata)
   return write .. " " .. offset .. " " .. leader_epoch .. " " .. time .. " " .. metadata
 end
 
+-- Raises if `accept` cannot read what a transaction has pending.
+function registers.check(cursor, pending, txn)
+  local text = redis.call("HGET", pending, txn)
+  if not text then return end
+  stored.check("The offset of a group", { redis.call("HGET", cursor, "write") })
+  if not string.find(text, registers.PENDING) then stored.damaged("The offset of a group") end
+end
+
 -- Applies the offset of a transaction that has committed.
 function registers.accept(cursor, text)
-  local write, offset, leader_epoch, time, metadata = string.match(text, "^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$")
+  local write, offset, leader_epoch, time, metadata = string.match(text, registers.PENDING)
   if tonumber(write) < tonumber(redis.call("HGET", cursor, "write")) then return end
   redis.call("HSET", cursor, "offset", offset, "leader_epoch", leader_epoch, "metadata", metadata, "time", time,
     "write", write)

@@ -1,11 +1,12 @@
 -- Helpers of partition scripts.  A ledger's row is "issued deleted sealed max_offset unlogged bytes created_ms".
+--- @include "include/stored_values"
 local function whole(n) return string.format("%d", n) end
 
 -- Raises an error if the row is absent or damaged.
 local function ledger_row(text)
   local issued, deleted, sealed, max, unlogged, bytes, created =
     string.match(text or "", "^(%d+) (%d+) (%d) (%-?%d+) (%d+) (%d+) (%d+)$")
-  if not issued then error({ err = "DAMAGED The row of a payload ledger of the partition" }) end
+  if not issued then stored.damaged("The row of a payload ledger of the partition") end
   return {
     issued = tonumber(issued), deleted = tonumber(deleted), sealed = sealed, max = tonumber(max),
     unlogged = tonumber(unlogged), bytes = tonumber(bytes), created = created,

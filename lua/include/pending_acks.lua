@@ -30,6 +30,7 @@ function cursors.holding(c, txn)
   local text = redis.call("HGET", c.pending, txn)
   if not text then return nil end
   local head, body = string.match(text, "^(.*)%s(%S*)$")
+  if not head then stored.damaged("What a transaction has acknowledged on a subscription") end
   local held = { body = body, head = string.match(head, "^C %d+") or "I", regions = {} }
   for n in string.gmatch(string.match(head, "%+(%S+)$") or "", "%w+") do held.regions[#held.regions + 1] = n end
   held.upto = tonumber(string.match(held.head, "%d+"))
@@ -123,10 +124,10 @@ function cursors.hold(c, txn, held, touched)
 end
 
 -- Reads, before anything is written, the queues that the release of up to `room` ranges of a transaction changes; returns
--- the number of these ranges.  Raises an error if a queue is damaged.
+-- the number of these ranges.  Raises an error if a queue is damaged, or what the transaction holds.
 function cursors.before_release(c, txn, room)
-  local held, found = cursors.has_keys(c.kind) and cursors.holding(c, txn), {}
-  if not held then return 0 end
+  local held, found = cursors.holding(c, txn), {}
+  if not held or not cursors.has_keys(c.kind) then return 0 end
   local function look(text)
     local some = cursors.ranges(c, text)
     while #some > 0 and #found < room do found[#found + 1] = table.remove(some) end

@@ -5,7 +5,7 @@
 local function place_of(n, text)
   if not text then return { count = 0, slots = "" } end
   if #text < 3 then
-    cursors.damaged("The list of hash slots of the subscription, from offset " .. cursors.whole(n * PER_PLACE) .. " on,")
+    stored.damaged("The list of hash slots of the subscription, from offset " .. cursors.whole(n * PER_PLACE) .. " on,")
   end
   return { count = (struct.unpack(">I2", text)), slots = string.sub(text, 3) }
 end

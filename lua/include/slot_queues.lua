@@ -19,10 +19,7 @@ local queues = {}
 
 -- Queues --------------------------------------------------------------------------------------------------------
 
--- Raises an error: the caller gets StoredDamaged.
-function cursors.damaged(what) error({ err = "DAMAGED " .. what }) end
-
-function queues.damaged(slot) cursors.damaged("The queue of hash slot " .. cursors.whole(slot) .. " of the subscription") end
+function queues.damaged(slot) stored.damaged("The queue of hash slot " .. cursors.whole(slot) .. " of the subscription") end
 
 local function parsed(slot, text)
   local q = {

@@ -1,3 +1,4 @@
+--- @include "include/stored_values"
 -- Reads what the operations of a call need (txn/apply): the coordinator's state, transactions, outcomes, transactional ids.
 local serials, nonces, is_listed, allocations, names = {}, {}, {}, 0, {}
 local BY_NAME = {
@@ -35,6 +36,7 @@ end
 local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed", "aborted", "timeout",
   "rollbacks")
 if not held[1] then return { TXN_NOT_FOUND } end
+stored.check("The state of the coordinator", { held[1], held[2], held[3], held[4], held[5], held[6] })
 local following, entry = tonumber(held[1]), format("%d", tonumber(held[2]) + 1)
 local created, committed, aborted, timeout = 0, 0, 0, 0
 local active = redis.call("HLEN", KEYS[2]) - 1
@@ -62,6 +64,7 @@ if #serials > 0 then
     if row then
       local t = {}
       t.state, t.deadline, t.fixed, t.positions, t.participants = match(row, "^(%u) (%d+) ([^|]*)|([^|]*)|(.*)$")
+      if not t.state then stored.damaged("A transaction of the coordinator") end
       txns[serials[i]] = t
     else
       ended = ended or hmget_chunked(KEYS[5], serials)

@@ -53,6 +53,7 @@ end
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
 if held[2] ~= ledger or row.sealed == "1" then return refuse_all(LEDGER_MOVED, held[2]) end
 
+stored.check("The state of the partition", { held[3], held[4], held[5], held[6], held[7] or "0" })
 local next_offset, nothing_open = tonumber(held[3]), held[3] == held[4] -- only an open transaction keeps stable below next
 -- Decide on every batch, in order; `accepted` collects what to write.
 local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, tonumber(held[6])

@@ -48,6 +48,7 @@ if not row or own ~= ledger or row.sealed == "1" then return refuse_all(LEDGER_M
 local count = (#ARGV - 3) / 10
 if redis.call("XLEN", data) - (row.issued - row.deleted) ~= count then return refuse_all(HEALED) end
 
+stored.check("The state of the partition", { held[2], held[3] })
 local answers, removed, bytes = {}, {}, 0
 for i = 1, count do
   local at, entry = 10 * i - 6, row.issued + i

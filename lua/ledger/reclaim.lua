@@ -108,10 +108,9 @@ for _, item in ipairs(items) do
 end
 if not is_full then at = math.max(at, upto) end -- the log may have a gap there
 
-local removed = 0
-if #ids > 0 then
+local removed, row = 0, #ids > 0 and ledger_row(rows[ARGV[2]])
+if row then
   removed = redis.call("XDEL", KEYS[5], unpack(ids))
-  local row = ledger_row(rows[ARGV[2]])
   row.deleted = row.deleted + removed
   redis.call("HSET", KEYS[2], ARGV[2], ledger_text(row))
 end

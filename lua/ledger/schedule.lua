@@ -52,7 +52,14 @@ for i = 1, tonumber(ARGV[6]) do
 end
 local row, late = texts[1] and ledger_row(texts[1]), texts[2] and ledger_row(texts[2])
 
+-- The payload that is deleted has to be there: heal raises otherwise, perhaps after it has corrected the other ledger.
+local function check_payload()
+  local is_lost = row and redis.call("EXISTS", data) == 0 or late and redis.call("EXISTS", delay_data) == 0
+  if is_lost then stored.damaged("The payload of the partition") end
+end
+
 local function refuse_all(...)
+  check_payload()
   if row then heal(data, ledgers, ARGV[2], row) end
   if late then heal(delay_data, ledgers, ARGV[3], late) end
   return { ... }
@@ -60,6 +67,7 @@ end
 
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
 if not own[1] then -- the first scheduled record here
+  check_payload()
   if ARGV[3] == "-1" and not late then create_delay_index(ledgers, ARGV[4]) end
   return refuse_all(LEDGER_MOVED, held[2], "-1")
 end
@@ -71,6 +79,8 @@ if redis.call("XLEN", data) - (row.issued - row.deleted) ~= now_count
   return refuse_all(HEALED)
 end
 
+stored.check("The state of the partition", { held[3], held[4], held[5], held[6], held[7] or "0", own[3] })
+stored.check_counters("The counters of delayed records", delay, "entries", "records", "held")
 -- Returns the batches that a transaction has set aside here; such a transaction counts as open until it has ended.
 local aside = {}
 local function aside_of(txn)

@@ -27,6 +27,7 @@ SOURCE      KIP-101, KIP-320 "leader epoch"; docs/decisions/0028
 local state = KEYS[1]
 local held = redis.call("HMGET", state, "topic_id", "epoch", "next", "stable", "epochs", "newest")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check("The state of the partition", { held[2], held[3], held[4], held[6] })
 local epoch, next_offset, history = tonumber(held[2]), tonumber(held[3]), held[5] or ""
 local known_epoch, known_end = tonumber(ARGV[2]), tonumber(ARGV[3])
 

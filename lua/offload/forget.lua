@@ -12,7 +12,9 @@ SOURCE      KIP-405 (retention of remote segments)
 ]]
 --- @include "include/deadline"
 --- @include "include/status"
+--- @include "include/stored_values"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+stored.check_counters("The manifest of the partition", KEYS[2], "version")
 local gone = {}
 for i = 2, #ARGV, 2 do
   if redis.call("HGET", KEYS[2], ARGV[i]) == ARGV[i + 1] then gone[#gone + 1] = ARGV[i] end

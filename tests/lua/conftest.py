@@ -8,12 +8,36 @@ import pytest
 import redis
 from redis.crc import key_slot
 
+from tests.lua.damaged_scenes import SCENES, UNSUITED
 from tests.support.cursor_scripts import Subscription
+from tests.support.damaged_values import DamagedValues, Tried
 from tests.support.delay_scripts import Delays
 from tests.support.fake_log import FakeLog, keys_of_log
 from tests.support.ledger_scripts import Ledger, TxnCoordinator
 
 Connect = Callable[[str], redis.Redis]
+
+
+@pytest.fixture(scope="session")
+def tried() -> Tried:
+    """Calls that were tried with damaged values in this run."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def no_half_writes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tried: Tried) -> Iterator[None]:
+    """No script raises after its first write, whatever value is damaged."""
+    name = request.node.name
+    scene = SCENES.get(f"{request.path.name}::{name}")
+    is_any = "[single" in name and not name.startswith(UNSUITED)  # these tests have the marker `full`
+    if scene is None and not is_any:
+        yield
+        return
+    values = DamagedValues(scene, {} if scene else tried)
+    values.install(monkeypatch)
+    yield
+    assert values.found == []
+    assert set(values.tried) >= set(scene or ()), "the test does not call these scripts in a way that writes"
 
 
 # A cluster refuses keys of other slots and keys that a call does not name, so it is stricter than a single server.

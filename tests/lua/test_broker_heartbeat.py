@@ -75,7 +75,7 @@ def test_a_broker_that_is_silent_while_others_beat_is_not_live(three):
     assert three.beat("b", 4_300) == ["a", "b"]
     assert three.beat("a", 5_000) == ["a", "b"]
     assert three.was_live
-    # When it returns, it is told that it was not
+    # When it returns, it learns that it was not live
     assert three.beat("c", 5_300) == ["a", "b", "c"]
     assert not three.was_live
 

@@ -68,8 +68,8 @@ def _settling(body: str) -> Script:
     parts = [
         (folder() / "include" / f"{name}.lua").read_text()
         for name in (
-            "status", "cursor", "ack_chunk", "acks", "slot_queues", "slot_leases", "slot_queues_saved", "consumers",
-            "unacked", "pending_acks", "group_offset", "end_pending_acks",
+            "status", "stored_values", "cursor", "ack_chunk", "acks", "slot_queues", "slot_leases", "slot_queues_saved",
+            "consumers", "unacked", "pending_acks", "group_offset", "end_pending_acks",
         )
     ]  # fmt: skip
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()

@@ -31,7 +31,7 @@ class FakeLog:
             client.hset(key, "", "")
         for key in (keys.aborted, keys.ended):
             client.zadd(key, {"": -1})
-        self._state(topic_id=TOPIC_ID, epoch=0)
+        self._state(topic_id=TOPIC_ID, epoch=0, newest=-1)
 
     @property
     def stable(self) -> int:
