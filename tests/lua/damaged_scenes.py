@@ -15,6 +15,7 @@ test_broker_witness.py::test_a_life_begins_at_the_count_that_it_found broker/wit
 test_cursor_ack.py::test_acks_in_order_move_the_mark_and_set_no_bit cursor/ack cursor/create cursor/receive
 test_cursor_ack.py::test_nacked_messages_are_redelivered_to_any_consumer cursor/nack
 test_cursor_exclusive.py::test_a_consumer_without_the_newest_epoch_gets_nothing cursor/ack_cumulative cursor/claim
+test_cursor_extend.py::test_an_extension_renews_the_session_of_a_consumer_without_owner cursor/extend
 test_cursor_failover.py::test_an_exclusive_subscription_is_free_as_soon_as_its_consumer_closes cursor/leave
 test_cursor_group_offsets.py::test_a_register_has_two_keys cursor/offset_commit
 test_cursor_offsets.py::test_a_fetch_fences_the_previous_owner_even_without_a_commit cursor/offset_fetch
@@ -72,6 +73,7 @@ def _scene(line: str) -> tuple[str, tuple[str, ...]]:
 SCENES = dict(_scene(line) for line in _TABLE.split("\n") if line)
 
 NO_SCENE = {
+    "broker/store_answer": "reads two strings, and parses neither",
     "broker/write_allow_oom": "one command",
     "cursor/key_shares": "writes nothing",
     "delay/set_repeat": "its only write is its last command",
