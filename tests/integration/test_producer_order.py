@@ -13,6 +13,7 @@ from redis_ledger.broker.produce.producer_queues import ProducerQueues
 from redis_ledger.errors import (
     InvalidTxnStatus,
     LedgerError,
+    ProducerFenced,
     StoreUnavailable,
     Unavailable,
 )
@@ -126,6 +127,29 @@ async def test_end_at_a_broker_that_remembers_an_earlier_transaction_ends_the_op
     assert await kinds(await producer.send(b, "next")) == ["taken"]
     await producer.end(a)
     assert await values_of(b, "t") == ["first", "next"]
+
+
+async def test_producer_that_is_fenced_while_it_joins_its_transaction_is_answered_so(brokers, monkeypatch):
+    a, b = brokers
+    producer = await Producing("pay").init(a)
+    await producer.begin(a)
+    participants = [(await producer.participant(a))._replace(subscription="g")]
+    add = a.coordinators.add
+
+    async def add_late(*args: Any) -> None:
+        await b.producers.init("pay", 60_000)
+        await add(*args)
+
+    monkeypatch.setattr(a.coordinators, "add", add_late)
+    with pytest.raises(ProducerFenced):
+        await a.producers.join("pay", producer.pid, producer.epoch, participants, lambda: True)
+
+
+async def test_offsets_of_a_client_that_has_left_do_not_join_the_next_transaction(brokers):
+    a, b = brokers
+    producer = await stale(a, b)
+    with pytest.raises(Unavailable):
+        await a.producers.join("pay", producer.pid, producer.epoch, [], lambda: False)
 
 
 async def test_batches_that_arrive_while_one_is_repeated_wait_for_it(brokers, monkeypatch):

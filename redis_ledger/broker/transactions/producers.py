@@ -23,7 +23,14 @@ from redis_ledger.broker.transactions.participant_registry import (
 )
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound, Unavailable
+from redis_ledger.errors import (
+    InvalidRequest,
+    InvalidTimeout,
+    StaleEpoch,
+    TransactionError,
+    TransactionNotFound,
+    Unavailable,
+)
 from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.registration import Registration
@@ -200,7 +207,14 @@ class Producers:
         txn = await self.verify(transactional_id, producer_id, epoch, [])
         if not is_wanted():
             raise Unavailable(f"{transactional_id!r}: the producer no longer waits for its request.")
-        await self._registry.register(txn, participants)
+        try:
+            await self._registry.register(txn, participants)
+        except (
+            TransactionError,
+            TransactionNotFound,
+        ):  # it has ended since: is the producer fenced?
+            await self.verify(transactional_id, producer_id, epoch, [])
+            raise
         return txn
 
     async def verify(
