@@ -38,7 +38,7 @@ from redis_ledger.store.store import ReplyError, Script, Store
 from redis_ledger.telemetry import logs
 
 _log = logs.get()
-_STORE_ANSWER = Script.load("broker/store_answer")
+_STORE_ANSWER, _RELEASE_KEY = Script.load("broker/store_answer"), Script.load("broker/release_key")
 KEY_LENGTH_MAX = 255
 ANSWER_BYTES_MAX = 1 << 20  # a larger answer is not stored; a repeat is executed again
 NO_PRODUCER = -1
@@ -202,9 +202,8 @@ class _Lease:
 
     async def end(self, *, forget: bool) -> None:
         self.stop_renewing()
-        if self.is_ours:
-            names = (self.run_key, self.key, *self.layouts) if forget else (self.run_key,)
-            await self.store.command(b"DEL", *names, key=self.key)
+        names = (self.run_key, self.key, *self.layouts) if forget else (self.run_key,)
+        await self.store.call(_RELEASE_KEY, names, (self.token,))
 
     @property
     def is_ours(self) -> bool:

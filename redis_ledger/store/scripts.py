@@ -35,8 +35,8 @@ _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\Z")
 # Other calls of the slot must not wait behind it.
 NAMES_ABSENT = frozenset(
     {
-        "broker/store_answer", "broker/update_rows", "broker/witness", "cursor/create", "cursor/delete",
-        "cursor/offset_commit", "cursor/offset_delete", "cursor/restore", "cursor/offset_fetch",
+        "broker/release_key", "broker/store_answer", "broker/update_rows", "broker/witness", "cursor/create",
+        "cursor/delete", "cursor/offset_commit", "cursor/offset_delete", "cursor/restore", "cursor/offset_fetch",
         "cursor/seek", "cursor/stats", "delay/clear", "delay/drop_snapshot", "delay/rotate", "delay/seal",
         "delay/write", "fsck/read", "fsck/write", "ledger/alter", "ledger/catalog", "ledger/create",
         "ledger/cut", "ledger/delete", "ledger/drop", "ledger/reclaim", "ledger/release_sidecar",

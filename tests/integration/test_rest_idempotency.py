@@ -15,7 +15,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Idempotency
 from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress, StoreUnavailable
 from redis_ledger.store.keys import encode_name
-from redis_ledger.store.store import Store
+from redis_ledger.store.store import Script, Store
 from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 
@@ -307,8 +307,12 @@ async def test_an_answer_that_cannot_be_stored_is_logged_and_its_request_is_resu
     claim, done = await keys.claim("k", ONE, producer_id=7), list[bool]()
     claim.when_kept(lambda: done.append(True))
 
-    def refused(*_: object) -> asyncio.Future[object]:
-        future = asyncio.get_running_loop().create_future()
+    call = Store.call
+
+    def refused(store: Store, script: Script, *arguments: Any) -> asyncio.Future[Any]:
+        if script.name != "broker/store_answer":
+            return call(store, script, *arguments)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         future.set_exception(error)
         return future
 
