@@ -159,6 +159,7 @@ WITHOUT_CASE = {
     "rl:{idem:<digest>}",
     "rl:{replicated:<n>}:marker",
     "rl:{idem:<digest>}|run",
+    "rl:{idem:<digest>}|layout:<topic-id>",
 }
 
 
