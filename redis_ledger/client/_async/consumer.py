@@ -297,9 +297,17 @@ class AsyncConsumer:
             self._is_created = True
 
     async def _extend(self, ids: Sequence[MessageId] | None, timeout_ms: int | None = None) -> list[MessageId]:
-        found = await self._subscriptions.extend(
-            self.topic, self.subscription, self.name, ids, ack_timeout_ms=self._ack_timeout_ms, timeout_ms=timeout_ms
-        )
+        try:
+            found = await self._subscriptions.extend(
+                self.topic,
+                self.subscription,
+                self.name,
+                ids,
+                ack_timeout_ms=self._ack_timeout_ms,
+                timeout_ms=timeout_ms,
+            )
+        except RouteNotFound:  # a broker of an earlier release, where every lease counts
+            return []
         return [MessageId.parse(each) for each in found.lost]
 
     async def _renew(self, ids: Sequence[MessageId]) -> list[MessageId]:

@@ -26,7 +26,7 @@ from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import IDS_MAX
 from redis_ledger.ids import MessageId, TxnId
 
-NEWER = ("request_id", "attempt", "after")  # than 93e1798
+NEWER = ("request_id", "attempt", "after", "delivered")  # than 93e1798
 
 
 class AsyncLeases:
@@ -141,7 +141,12 @@ class AsyncLeases:
                 part["delivered"] = False
             body = _body(consumer, None, **part)
             await self._transport.call(
-                "POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms
+                "POST",
+                _path(topic, subscription, ":nack"),
+                body,
+                answer=dict,
+                timeout_ms=timeout_ms,
+                newer=("delivered",),
             )
         self.settled((topic, subscription, consumer), ids)
 

@@ -295,9 +295,17 @@ class Consumer:
             self._is_created = True
 
     def _extend(self, ids: Sequence[MessageId] | None, timeout_ms: int | None = None) -> list[MessageId]:
-        found = self._subscriptions.extend(
-            self.topic, self.subscription, self.name, ids, ack_timeout_ms=self._ack_timeout_ms, timeout_ms=timeout_ms
-        )
+        try:
+            found = self._subscriptions.extend(
+                self.topic,
+                self.subscription,
+                self.name,
+                ids,
+                ack_timeout_ms=self._ack_timeout_ms,
+                timeout_ms=timeout_ms,
+            )
+        except RouteNotFound:  # a broker of an earlier release, where every lease counts
+            return []
         return [MessageId.parse(each) for each in found.lost]
 
     def _renew(self, ids: Sequence[MessageId]) -> list[MessageId]:

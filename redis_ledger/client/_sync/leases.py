@@ -26,7 +26,7 @@ from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import IDS_MAX
 from redis_ledger.ids import MessageId, TxnId
 
-NEWER = ("request_id", "attempt", "after")  # than 93e1798
+NEWER = ("request_id", "attempt", "after", "delivered")  # than 93e1798
 
 
 class Leases:
@@ -140,7 +140,14 @@ class Leases:
             if not is_delivered:
                 part["delivered"] = False
             body = _body(consumer, None, **part)
-            self._transport.call("POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms)
+            self._transport.call(
+                "POST",
+                _path(topic, subscription, ":nack"),
+                body,
+                answer=dict,
+                timeout_ms=timeout_ms,
+                newer=("delivered",),
+            )
         self.settled((topic, subscription, consumer), ids)
 
     def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:
