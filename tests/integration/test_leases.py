@@ -17,8 +17,9 @@ from redis_ledger.client.models import Kind
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import ConsumerBusy, NotYourMessage
 from redis_ledger.ids import MessageId
-from tests.support.broker import eventually, one, records, two
+from tests.support.broker import one, records, two
 from tests.support.stub_broker import hurry
+from tests.support.threaded_broker import LosesFirstAnswers
 
 KINDS = ("shared", "key_shared", "exclusive", "failover")
 
@@ -65,15 +66,16 @@ async def test_no_job_that_was_not_handed_out_becomes_a_dead_letter_in_restarts(
 
 async def test_jobs_behind_one_that_ends_its_worker_do_not_count_and_it_becomes_a_dead_letter(client, brokers):
     await jobs(client, "poison", 30)
-    done, starts = list[int](), 0
+    done, deliveries, workers = list[int](), list[int](), 0
     # When job 3 ends each worker at once, without a word to the broker
-    while len(done) < 29 and starts < 8:
-        starts += 1
+    while not (dead := await dead_letters(client, "poison")) and workers < 8:
+        workers += 1
         worker = AsyncClient(brokers.urls)
         consumer = worker.consumer("poison", "work", ack_timeout_ms=400)
         hurry(consumer, 15)
         while messages := await consumer.receive(1, wait_ms=1_500):
             if messages[0].json() == 3:
+                deliveries.append(messages[0].redelivery_count)
                 break
             assert messages[0].redelivery_count == 0, "it was handed out for the first time"
             done.append(messages[0].json())
@@ -84,13 +86,7 @@ async def test_jobs_behind_one_that_ends_its_worker_do_not_count_and_it_becomes_
         await worker._transport.close()
     # Then the others are done once, and it is a dead letter after three deliveries
     assert sorted(done) == [n for n in range(30) if n != 3]
-    async with client.consumer("poison", "work") as consumer:
-
-        async def swept() -> list[int]:
-            assert await consumer.receive(1, wait_ms=50) == []
-            return await dead_letters(client, "poison")
-
-        assert await eventually(swept, [3]) == [3]
+    assert (deliveries, dead) == ([0, 1, 2], [3])
 
 
 def test_a_job_that_takes_longer_than_the_ack_timeout_is_done_once(brokers):
@@ -197,6 +193,23 @@ async def test_an_abort_counts_what_was_handed_out_and_nothing_else(client):
         while messages := await consumer.receive(1, wait_ms=300):
             counts[messages[0].json()] = messages[0].redelivery_count
     assert counts == {n: int(n == first.json()) for n in range(10)}
+
+
+@pytest.mark.parametrize("kind", ["shared", "key_shared", "exclusive"])
+async def test_a_consumer_whose_answers_are_lost_hands_out_each_message_once(brokers, kind):
+    topic = f"lost-{kind}"
+    async with AsyncClient(brokers.urls) as client:
+        await jobs(client, topic, 40, kind)
+    losing = LosesFirstAnswers()
+    async with AsyncClient(brokers.urls, http=losing) as client, client.consumer(topic, "work", kind=kind) as consumer:
+        hurry(consumer, 15)
+        got = list[int]()
+        while messages := await consumer.receive(1, wait_ms=1_000):
+            assert messages[0].redelivery_count == 0
+            got.append(messages[0].json())
+            await consumer.ack(messages)
+    assert sorted(got) == list(range(40))
+    assert any(path.endswith(":extend") for path in map(str, losing.lost))
 
 
 async def test_a_seek_ends_the_leases_that_a_consumer_would_extend(client):

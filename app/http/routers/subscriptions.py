@@ -268,6 +268,7 @@ async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -
 @routes.post(
     _ONE + ":extend",
     requires=(READ_GROUP, READ_TOPIC),
+    keyed=True,
     errors=(UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, WrongSubscriptionKind),
     examples=examples.EXTEND,
 )
