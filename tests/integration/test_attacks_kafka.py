@@ -8,6 +8,7 @@ import socket
 import struct
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from redis_ledger.app.process import tls
 from redis_ledger.auth import scram as scram_keys
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.security import scram_credentials
+from redis_ledger.broker.types import Skipped
 from redis_ledger.config import Config
 from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
@@ -343,3 +345,24 @@ async def test_a_batch_that_claims_many_records_is_skipped_in_a_few_steps(redis_
         got = await broker.subscriptions.receive("t", "s", "c", max_records=10)
         assert [each.value for each in got] == [b"after"]
         assert calls < 100
+
+
+@pytest.mark.parametrize("kind", ["shared", "exclusive"])
+async def test_a_batch_of_many_records_that_is_too_large_is_skipped_at_once(redis_url, prefix, kind):
+    values = b"".join(record(None, bytes(700), offset_delta=n) for n in range(5_000))
+    body = batch_of(
+        pack(ZSTD, values), attributes=ZSTD, last_offset_delta=4_999, base_ms=NOW_MS, newest_ms=NOW_MS, count=5_000
+    )
+    async with (
+        one(redis_url, prefix, batch_decoded_bytes_max=1 << 20, request_decoded_bytes_max=1 << 20) as broker,
+        listening(broker) as address,
+        KafkaClient(address) as client,
+    ):
+        await broker.topics.create("t")
+        for each in (body, batch("after")):
+            assert produced(await client.ask(produce("t", each), 9)).error_code == 0
+        await broker.subscriptions.create("t", "s", kind)
+        skipped: list[Skipped] = []
+        budget = partial(broker.decoding.budget, 1 << 20)
+        await broker.subscriptions.receive("t", "s", "c", max_records=10, skipped=skipped, budget=budget)
+        assert [(each.first_offset, each.last_offset) for each in skipped] == [(0, 9), (10, 4_999)]

@@ -129,7 +129,11 @@ class Leasing:
         asked = list(partitions)
         reached = dict(has)
         is_take_over = request.takes_over and request.epoch is None  # an ordered one gets all it has not received
-        while asked and (is_take_over or len(messages) < records_max) and not attempt.budget.is_spent:
+        while asked and (is_take_over or len(messages) < records_max):
+            if attempt.budget.is_spent:
+                asked = [p for p in asked if attempt.unreadable.get(p.number)]
+                if not asked:
+                    break
             quota = 0 if is_take_over else min(share, records_max - len(messages))
             width = len(asked) if is_take_over else max(1, (records_max - len(messages)) // quota)
             now_asked, asked = asked[:width], asked[width:]
@@ -266,6 +270,7 @@ class Leasing:
         """Returns the leased messages, without those that are moved to the dead letters, and the number of deliveries
         that the budget covered."""
         rule = self._rules.get(partition.topic, partition.topic_id, name)
+        is_keyed = self._sessions.is_key_shared(partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         now_ms, expired = self._clock.now_ms(), set[MessageId]()
         # Deliveries of one batch that follow each other are read together: with keys, each has about one record.
@@ -277,6 +282,8 @@ class Leasing:
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):
                     attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))
+                if not is_keyed:  # with keys, each would be an entry of the answer
+                    attempt.unreadable[partition.number] = d.base + d.records - 1 - d.last
                 continue
             if isinstance(found, LedgerError):
                 _limited_log.error(
