@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import ClassVar
-from weakref import WeakMethod
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 from redis_ledger.errors import ClientClosed
 
@@ -22,8 +22,8 @@ FORKED = (
     "transactions in the process that uses them; the client itself may be made before, unless it was given `http`."
 )
 
-
-_living: set[WeakMethod[Callable[[], None]]] = set()
+T = TypeVar("T")
+_living: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 class Process:
@@ -41,16 +41,15 @@ class Process:
             raise ClientClosed(FORKED)
 
 
-def in_child(begin_anew: Callable[[], None]) -> None:
-    """Calls a method, which raises nothing, in each child that is forked while its object lives."""
-    _living.add(WeakMethod(begin_anew, _living.discard))
+def in_child(owner: T, begin_anew: Callable[[T], None]) -> None:
+    """Calls a function, which raises nothing, with the owner in each child that is forked while the owner lives."""
+    _living[owner] = begin_anew
 
 
 def _forked() -> None:
     Process.current = object()
-    for method in list(_living):
-        if (begin_anew := method()) is not None:
-            begin_anew()
+    for owner, begin_anew in list(_living.items()):
+        begin_anew(owner)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

@@ -86,7 +86,7 @@ async def test_a_message_whose_lease_ended_is_a_conflict(brokers, client):
     """CL-16: the lease ended before the acknowledgement, and another consumer has the message."""
     first = await fill(client, "a", "b")
     async with AsyncClient(brokers.urls[::-1]) as other:
-        late = client.consumer("in", "work", prefetch=0, ack_timeout_ms=100)
+        late = client.consumer("in", "work", prefetch=0, ack_timeout_ms=100, lease_max_ms=0)
         messages = await late.receive()
         await asyncio.sleep(0.15)
         second = other.consumer("in", "work", prefetch=0)

@@ -102,7 +102,7 @@ class AsyncClient:
             http=http,
         )
         self._begin(transport)
-        in_child(self._begin_anew)
+        in_child(self, AsyncClient._begin_anew)
 
     def _begin_anew(self) -> None:
         """In a process that was forked: forgets the connections, threads and objects of the parent, which goes on."""
