@@ -150,7 +150,7 @@ async def _pipeline(context: Context, pipeline: str) -> None:
     values = Values(context.name, context.chance)
     async with connect(context) as client:
         consumer = client.consumer(
-            context.topic(INPUT), pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS
+            context.topic(INPUT), pipeline, name=context.name, prefetch=0, ack_timeout_ms=ACK_TIMEOUT_MS, lease_max_ms=0
         )
         async for number in context.rounds(0.05):
             messages = await receive(context, consumer, "shared", 0)

@@ -15,7 +15,7 @@ from tests.sim.clients.connection import connect
 from tests.sim.clients.context import KEYS, LATER, PLAIN, TXN, Context
 from tests.sim.clients.deferred import TXN_TIMEOUT_MS, end
 
-ACK_TIMEOUT_MS = 4_000
+ACK_TIMEOUT_MS = 4_000  # with lease_max_ms=0, since the rules compute when a lease ends
 AHEAD = (0, 0, 50)  # messages that a consumer fetches before they are received
 
 
@@ -37,7 +37,13 @@ async def _consume(
 ) -> None:
     async with connect(context) as client:
         consumer = client.consumer(
-            topic, subscription, name=context.name, kind=sharing, prefetch=prefetch, ack_timeout_ms=ACK_TIMEOUT_MS
+            topic,
+            subscription,
+            name=context.name,
+            kind=sharing,
+            prefetch=prefetch,
+            ack_timeout_ms=ACK_TIMEOUT_MS,
+            lease_max_ms=0,
         )
         async for _ in context.rounds(0.05):
             if messages := await receive(context, consumer, sharing, prefetch):
@@ -134,7 +140,7 @@ async def _in_lives(context: Context, topic: str, sharing: Literal["failover", "
         prefetch = context.chance.choice(AHEAD) if sharing == "failover" else 0
         consumer = client.consumer(
             topic, sharing, name=f"{context.name}.{life}", kind=sharing, prefetch=prefetch,
-            ack_timeout_ms=ACK_TIMEOUT_MS,
+            ack_timeout_ms=ACK_TIMEOUT_MS, lease_max_ms=0,
         )  # fmt: skip
         last = context.chance.randint(5, 60)
         async for number in context.rounds(0.05):
