@@ -183,7 +183,8 @@ def _number(shown: str, name: str, value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError):
         raise BadSetting(f"{shown}={value} is not an integer; use one from {least} up.") from None
-    if not least <= number < 2**53 or (least == -1 and number == 0 and name not in (*_RETENTION, *_OUTCOMES)):
+    most = max(_KNOWN[name], 2**53 - 1)  # one is as large as Kafka's
+    if not least <= number <= most or (least == -1 and number == 0 and name not in (*_RETENTION, *_OUTCOMES)):
         lowest = 0 if name in _OUTCOMES else 1
         what = f"-1 (no limit) or a number from {lowest} up" if least == -1 else f"a number from {least} up, below 2^53"
         raise BadSetting(f"{shown}={value} is out of range; use {what}.")

@@ -131,6 +131,15 @@ function identity_operations.add_by_id(name, rest)
   return { OK, id.serial }
 end
 
+-- Whether the transaction has the partition of a topic of this name that was deleted and created again: the broker that
+-- registered it had not heard of that, and its client named the topic only.  Of the participants in the row.
+local function has_namesake(txn, word)
+  local topic, place = match(word, "^([^/]+)/[^/]+/(.+)$")
+  if not topic then return false end
+  local pattern = " " .. string.gsub(topic, "%p", "%%%0") .. "/[^/ ]+/" .. string.gsub(place, "%p", "%%%0") .. " "
+  return find(" " .. txn.participants .. " ", pattern) ~= nil
+end
+
 -- verify_by_id: "number epoch participant...": returns OK if all are registered with the open transaction.
 function identity_operations.verify_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
@@ -138,7 +147,11 @@ function identity_operations.verify_by_id(name, rest)
   if not id then return refusal end
   local txn = open_transaction(id)
   if not txn then return { TXN_STATUS, "none" } end
-  if #unregistered(id.serial, txn, participants) > 0 then return { TXN_STATUS, "unregistered" } end
+  local missing = unregistered(id.serial, txn, participants)
+  for _, word in ipairs(missing) do
+    if not has_namesake(txn, word) then return { TXN_STATUS, "unregistered" } end
+  end
+  if #missing > 0 then add(id.serial, txn, table.concat(missing, " ")) end
   return { OK, id.serial }
 end
 

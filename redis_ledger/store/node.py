@@ -82,7 +82,7 @@ class Node:
         self.on_moved: list[Callable[[], None]] = []  # called when the node is found at another address
         self.turnstile = Turnstile(GROUPED_ITEMS_MAX)
         self.ready = asyncio.Event()
-        self.time = ServerTime(watch.timeout_ms)
+        self.time = ServerTime(watch.waits_ms)
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
         self._inspection, self._open_barrier, self._scripts = inspection, open_barrier, scripts

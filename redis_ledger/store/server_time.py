@@ -22,7 +22,7 @@ ROUND_TRIP_S_MAX = 0.25  # a reply that took longer says too little; the clock a
 
 
 class ServerTime:
-    """timeout_ms: how long the broker waits for a call."""
+    """timeout_ms: how long the broker waits for a call at least."""
 
     def __init__(self, timeout_ms: int, now_s: Callable[[], float] = monotonic) -> None:
         self._timeout_ms, self._now_s = timeout_ms, now_s

@@ -73,6 +73,7 @@ def _scene(line: str) -> tuple[str, tuple[str, ...]]:
 SCENES = dict(_scene(line) for line in _TABLE.split("\n") if line)
 
 NO_SCENE = {
+    "broker/release_key": "reads one string, and parses nothing",
     "broker/store_answer": "reads two strings, and parses neither",
     "broker/write_allow_oom": "one command",
     "cursor/key_shares": "writes nothing",

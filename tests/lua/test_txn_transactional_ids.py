@@ -41,6 +41,16 @@ def test_the_first_touch_begins_a_transaction_and_the_next_ones_join_it(coordina
     assert coordinator.one(f"end {serial} C") == f"0 C @{number}:{epoch}:pay {P} {Q}"
 
 
+def test_a_partition_of_a_topic_that_was_created_again_counts_as_registered_and_is(coordinator):
+    """The broker that registered it had not heard of the new topic; its client named the topic only."""
+    number, epoch = begun(coordinator)
+    serial = coordinator.one(f"add_by_id pay {number} {epoch} {P}").split(" ")[1]
+    for other in ("orders/t-2/1", "orders-2/t-2/0", "xorders/t-2/0", "orders/t-2/00", "orders/t-2/0/s"):
+        assert coordinator.one(f"verify_by_id pay {number} {epoch} {other}") == f"{STATUS} unregistered"
+    assert coordinator.one(f"verify_by_id pay {number} {epoch} orders/t-2/0") == f"0 {serial}"
+    assert coordinator.one(f"end {serial} C") == f"0 C @{number}:{epoch}:pay {P} orders/t-2/0"
+
+
 @pytest.mark.parametrize("wanted", ["C", "A"])
 def test_an_end_names_its_participants_and_a_retry_returns_the_same(coordinator, wanted):
     number, epoch = begun(coordinator)
