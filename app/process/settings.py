@@ -70,7 +70,7 @@ _PATHS = {
     "tls_kafka_listeners",
     "tls_client_ca",
 }  # text with fewer restrictions; empty: disabled
-_KNOWN = {field.name: field.default for field in fields(Config)}
+_KNOWN: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 
 
 class BadSetting(CommandError):

@@ -131,25 +131,20 @@ function identity_operations.add_by_id(name, rest)
   return { OK, id.serial }
 end
 
--- Whether the transaction has the partition of a topic of this name that was deleted and created again: the broker that
--- registered it had not heard of that, and its client named the topic only.  Of the participants in the row.
-local function has_namesake(txn, word)
-  local topic, place = match(word, "^([^/]+)/[^/]+/(.+)$")
-  if not topic then return false end
-  local pattern = " " .. string.gsub(topic, "%p", "%%%0") .. "/[^/ ]+/" .. string.gsub(place, "%p", "%%%0") .. " "
-  return find(" " .. txn.participants .. " ", pattern) ~= nil
-end
-
--- verify_by_id: "number epoch participant...": returns OK if all are registered with the open transaction.
+-- verify_by_id: "number epoch participant...": returns OK if all are registered with the open transaction.  A partition of a
+-- topic that was deleted and created again is registered now: the broker that registered it had not heard of that, and its
+-- client named the topic only.  Of the participants in the row.
 function identity_operations.verify_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
   local id, refusal = identified(name, number, epoch)
   if not id then return refusal end
   local txn = open_transaction(id)
   if not txn then return { TXN_STATUS, "none" } end
-  local missing = unregistered(id.serial, txn, participants)
+  local known, missing = " " .. txn.participants .. " ", unregistered(id.serial, txn, participants)
   for _, word in ipairs(missing) do
-    if not has_namesake(txn, word) then return { TXN_STATUS, "unregistered" } end
+    local topic, place = match(word, "^([^/]+)/[^/]+/(.+)$")
+    local pattern = topic and string.gsub(" " .. topic, "%p", "%%%0") .. "/[^/ ]+/" .. string.gsub(place .. " ", "%p", "%%%0")
+    if not topic or not find(known, pattern) then return { TXN_STATUS, "unregistered" } end
   end
   if #missing > 0 then add(id.serial, txn, table.concat(missing, " ")) end
   return { OK, id.serial }
