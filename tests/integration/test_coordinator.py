@@ -35,6 +35,7 @@ from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
 from tests.support.busy_machine import within
 from tests.support.proxy import proxy
+from tests.support.stores import open_store
 
 P0, P1 = Participant("orders", "t-1", 0), Participant("orders", "t-1", 1)
 SUB = Participant("orders", "t-1", 0, "my sub/ü")
@@ -308,7 +309,7 @@ async def test_a_call_whose_reply_was_lost_is_sent_again_and_done_once(redis, pr
 
 async def test_a_lost_store_fails_every_waiting_operation(redis, prefix):
     async with proxy("127.0.0.1", redis.port) as link:
-        store = await Store.open(link.url, prefix=prefix, retry_ms=100)
+        store = await open_store(link.url, prefix=prefix, retry_ms=100)
         coordinators = await opened(store, coordinators=1)
         await link.refuse()
         results = await asyncio.gather(*(begin(coordinators) for _ in range(5)), return_exceptions=True)
@@ -377,7 +378,7 @@ async def test_a_decision_without_participants_is_done_at_once(store, coordinato
 
 async def test_an_unreachable_participant_is_reported_after_all_others_were_tried(redis, prefix):
     async with proxy("127.0.0.1", redis.port) as link:
-        store = await Store.open(link.url, prefix=prefix, retry_ms=100)
+        store = await open_store(link.url, prefix=prefix, retry_ms=100)
         coordinators = await opened(store, coordinators=1)
         made = await partitions(store, 3)
         txn = await begin(coordinators, *(Participant("orders", "t-1", n) for n in range(3)))

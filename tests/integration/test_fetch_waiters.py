@@ -20,13 +20,14 @@ from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
 from tests.support.busy_machine import within
+from tests.support.stores import open_store
 
 SOON, NEVER = 5.0, 0.05  # how long a wake-up may take, and how long one that must not come is waited for
 
 
 @pytest.fixture(params=["redis_url", "cluster_url"])
 async def store(request, prefix) -> AsyncIterator[Store]:
-    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix, retry_ms=300)
+    opened = await open_store(request.getfixturevalue(request.param), prefix=prefix, retry_ms=300)
     yield opened
     await opened.close()
 

@@ -32,6 +32,7 @@ from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
 from tests.support.kafka_client import KafkaClient, listening
 from tests.support.proxy import proxy
 from tests.support.redis_servers import redis_server
+from tests.support.stores import open_store
 
 REQUEST_TIMED_OUT, COORDINATOR_NOT_AVAILABLE, NOT_ENOUGH_REPLICAS = 7, 15, 19
 OUT_OF_ORDER, STORAGE_ERROR, UNKNOWN_PRODUCER_ID = 45, 56, 59
@@ -69,7 +70,7 @@ async def test_a_new_producer_whose_first_batch_found_redis_full_loses_nothing(p
 async def test_batches_behind_one_whose_reply_was_lost_are_not_answered_with_a_gap(redis, prefix):
     """The batch may be written or not; either way none is written twice, and none is lost."""
     async with proxy("127.0.0.1", redis.port) as relay:
-        store = await Store.open(relay.url, prefix=prefix, retry_ms=300)
+        store = await open_store(relay.url, prefix=prefix, retry_ms=300)
         partition = Partition(store, "t", 0, "t-1", Config(redis_retry_ms=300), ManualClock())
         await partition.create()
 

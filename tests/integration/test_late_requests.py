@@ -25,13 +25,13 @@ from redis_ledger.kafka.protocol.messages.delete_records_request import (
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.store.store import Store
 from tests.support.busy_machine import within
 from tests.support.kafka_client import KEYS, KafkaClient
 from tests.support.kafka_codec import request
 from tests.support.kafka_offsets import Producer, commit, committing, fetch
 from tests.support.kafka_transactional import OLD, Transactional
 from tests.support.processes import PATIENCE_S, RedisServer, Serve, eventually, is_alive, texts
+from tests.support.stores import open_store
 
 SHORT_S, LONG_S = 1.7, 3.6  # shorter and longer than the stall after which all waiting requests are dropped
 SETTLED_S = 0.4  # a broker that carries out late requests needs a few milliseconds
@@ -169,7 +169,7 @@ async def test_call_that_redis_gets_to_after_its_time_is_not_executed(tmp_path):
     """Its broker has answered that it failed, and the client may have gone on at another broker."""
     redis = RedisServer(tmp_path / "redis", [])
     try:
-        store = await Store.open(redis.url, timeout_ms=400)
+        store = await open_store(redis.url, timeout_ms=400)
         time = store.topology.owner(0).time
         async with within(PATIENCE_S):
             while time.deadline() == b"":

@@ -13,6 +13,7 @@ from redis_ledger.store.copies import CopiesRequired
 from redis_ledger.store.store import Script, Store
 from tests.support.redis_servers import redis_server, replicated
 from tests.support.script_functions import replace_scripts
+from tests.support.stores import open_store
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
 
@@ -25,7 +26,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextlib.asynccontextmanager
 async def store_on(*, server_binary: str | None = None, **conf: str) -> AsyncIterator[Store]:
     with redis_server(unix=True, server_binary=server_binary, **conf) as server:
-        store = await Store.open(server.url, retry_ms=300)
+        store = await open_store(server.url, retry_ms=300)
         try:
             yield store
         finally:

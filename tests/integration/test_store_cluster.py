@@ -15,6 +15,7 @@ from redis_ledger.store.store import ScriptCall, Store
 from tests.support.busy_machine import within
 from tests.support.redis_servers import ClusterServers, Server, redis_cluster
 from tests.support.script_functions import functions, replace_scripts
+from tests.support.stores import open_store
 
 PUSH, PUSH_BOTH = functions(
     push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])",
@@ -163,7 +164,7 @@ def other_key_at(store: Store, servers: ClusterServers, server: Server) -> bytes
 
 async def test_calls_for_a_dead_node_fail_in_time_and_the_others_continue(prefix):
     with redis_cluster(cluster_require_full_coverage="no") as servers:
-        store = await Store.open(servers.url, prefix=prefix, timeout_ms=1_000, retry_ms=300)
+        store = await open_store(servers.url, prefix=prefix, timeout_ms=1_000, retry_ms=300)
         keys = {servers.owner(key_slot(key(store, str(n)))).port: key(store, str(n)) for n in range(40)}
         dead = servers.servers[2]
         # Given a node that is killed

@@ -14,6 +14,7 @@ from redis_ledger.store.store import Store
 from tests.support.proxy import Proxy, proxy
 from tests.support.redis_servers import Server, redis_server
 from tests.support.script_functions import functions, replace_scripts
+from tests.support.stores import open_store
 
 (PUSH,) = functions(push=b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
@@ -31,7 +32,7 @@ async def relay(redis: Server) -> AsyncIterator[Proxy]:
 
 @pytest.fixture
 async def store(relay: Proxy, prefix: str) -> AsyncIterator[Store]:
-    store = await Store.open(relay.url, prefix=prefix, timeout_ms=1_000, retry_ms=600)
+    store = await open_store(relay.url, prefix=prefix, timeout_ms=1_000, retry_ms=600)
     yield store
     await store.close()
 

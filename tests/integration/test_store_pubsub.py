@@ -15,6 +15,7 @@ from tests.support.busy_machine import within
 from tests.support.proxy import proxy
 from tests.support.redis_servers import Server, redis_server
 from tests.support.script_functions import replace_scripts
+from tests.support.stores import open_store
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +120,7 @@ async def test_a_connection_is_reported_when_lost_and_when_restored(redis: Serve
 
 async def test_a_subscription_to_a_server_that_is_gone_fails_in_time(prefix):
     with redis_server() as server:
-        store = await Store.open(server.url, prefix=prefix, retry_ms=200)
+        store = await open_store(server.url, prefix=prefix, retry_ms=200)
         server.kill()
         listener = Listener()
         with pytest.raises(StoreUnavailable, match="does not confirm"):

@@ -23,8 +23,8 @@ from redis_ledger.config import Config
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.read import decode
 from redis_ledger.store.copies import CopiesRequired
-from redis_ledger.store.store import Store
 from tests.support.proxy import Proxy, proxy
+from tests.support.stores import open_store
 
 SHORT: dict[str, Any] = {"coordinators": 2, "end_overdue_ms": 300, "sweep_interval_ms": 100, "ack_timeout_ms": 20_000}
 SWEPT_S_MAX = 2.0  # what is overdue is finished within this (TS-11)
@@ -45,7 +45,7 @@ async def one(
     """With min_insync_replicas above 1: at durability `replicas`."""
     config = Config(prefix=prefix, **{**SHORT, **settings})
     required = CopiesRequired(config.min_insync_replicas, config.replicas_timeout_ms)
-    store = await Store.open(
+    store = await open_store(
         url, prefix=prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms,
         copies=required if required.min_insync > 1 else None,
     )  # fmt: skip
