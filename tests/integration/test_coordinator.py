@@ -384,8 +384,7 @@ async def test_an_unreachable_participant_is_reported_after_all_others_were_trie
         txn = await begin(coordinators, *(Participant("orders", "t-1", n) for n in range(3)))
         for partition in made:
             await write(partition, txn)
-        decision = await coordinators.decide(txn, commit=True)
-        ends = Participants(store, Config(), ManualClock())
+        decision, ends = await coordinators.decide(txn, commit=True), Participants(store, Config(), ManualClock())
         await link.refuse()
         with pytest.raises(StoreUnavailable):
             await ends.end(decision)
