@@ -92,4 +92,6 @@ UNSUITED = (
     "test_two_brokers_append_at_once_without_a_refusal",
     "test_a_partition_with_thousands_of_keys_can_be_deleted",
     "test_thousands_of_subscriptions_are_listed_and_accepted",
+    "test_acknowledgements_stay_pending_until_the_queue_is_put_right",  # it compares dumps itself
+    "test_no_marker_of_another_transaction_of_the_call_is_written",
 )
