@@ -168,6 +168,9 @@ def test_no_request_finds_a_500_or_an_undocumented_answer(label, random_max, mod
 
 def check(case: Any, address: str) -> None:
     answer = case.call(base_url=address, timeout=20)
+    if answer.status_code == 431:  # a name of 32 767 characters may be longer than a head, which has 64 KiB for all
+        assert answer.json()["code"] == "request_too_large"
+        return
     if answer.status_code == 404 and any(":" in unquote(str(given)) for given in (case.path_parameters or {}).values()):
         return  # a colon begins the name of an action, so this was the address of something else
     excluded: list[Any] = [positive_data_acceptance]
