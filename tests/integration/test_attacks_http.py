@@ -11,11 +11,8 @@ import pytest
 
 from redis_ledger.app.http.connection_limits import PIPELINED_MAX
 from redis_ledger.auth.acl import Op, Resource
-from tests.support.attack_target import PATIENCE_S, AttackTarget, attack_target, parse
+from tests.support.attack_target import PATIENCE_S, PRODUCE, RECORDS, AttackTarget, attack_target, parse
 from tests.support.busy_machine import within
-
-RECORDS = b'{"records":[{"value":1}]}'
-PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
 
 
 @pytest.fixture
@@ -23,14 +20,6 @@ async def target(redis_url, prefix) -> AsyncIterator[AttackTarget]:
     async with attack_target(redis_url, prefix) as opened:
         await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
-
-
-async def written(target: AttackTarget) -> int:
-    return (await target.broker.topics.describe("orders"))[1][0].end_offset
-
-
-def with_token(target: AttackTarget, name: str = "ada") -> bytes:
-    return b"authorization: Bearer " + target.tokens[name].encode() + b"\r\n"
 
 
 @pytest.mark.parametrize(
@@ -56,13 +45,13 @@ def with_token(target: AttackTarget, name: str = "ada") -> bytes:
 )
 async def test_a_request_whose_length_can_be_read_in_two_ways_smuggles_nothing(target, framing):
     await target.token("ada")
-    hidden = b"0\r\n\r\n" + PRODUCE + with_token(target) + b"content-length: %d\r\n\r\n" % len(RECORDS) + RECORDS
+    hidden = b"0\r\n\r\n" + PRODUCE + target.with_token() + b"content-length: %d\r\n\r\n" % len(RECORDS) + RECORDS
     answer = await target.http(b"POST /v1/topics HTTP/1.1\r\nhost: a\r\n" + framing + b"\r\n" + hidden)
     status, head, _ = parse(answer)
     assert status in (0, 400, 401, 413), answer[:200]
     assert answer.count(b"HTTP/1.1 200") == 0
     assert status in (0, 401) or b"connection: close" in head
-    assert await written(target) == 0
+    assert await target.written() == 0
 
 
 @pytest.mark.parametrize(
@@ -85,11 +74,11 @@ async def test_a_trailer_is_no_header(target):
     await target.token("ada")
     head = PRODUCE + b"transfer-encoding: chunked\r\ncontent-type: application/json\r\n"
     chunk = b"%x\r\n%s\r\n0\r\n" % (len(RECORDS), RECORDS)
-    assert parse(await target.http(head + b"\r\n" + chunk + with_token(target) + b"\r\n"))[0] == 401
+    assert parse(await target.http(head + b"\r\n" + chunk + target.with_token() + b"\r\n"))[0] == 401
     assert (
-        parse(await target.http(head + with_token(target) + b"\r\n" + chunk + with_token(target) + b"\r\n"))[0] == 200
+        parse(await target.http(head + target.with_token() + b"\r\n" + chunk + target.with_token() + b"\r\n"))[0] == 200
     )
-    assert await written(target) == 1
+    assert await target.written() == 1
 
 
 @pytest.mark.parametrize("trailers", [b"a: b\r\n" * 10_000, b"x" * 60_000])
@@ -170,7 +159,7 @@ async def slowly(target: AttackTarget, first: bytes, then: bytes) -> tuple[float
 @pytest.mark.parametrize(
     ("first", "then", "status"),
     [
-        (b"", b"", 0),  # nothing is asked
+        (b"", b"", 0),  # no request
         (b"GET /livez HT", b"", 408),
         (b"GET /livez HTTP/1.1\r\nhost: a\r\n", b"a: b\r\n", 408),
         (b"GET /livez HTTP/1.1\r\na: ", b"x", 408),
@@ -185,7 +174,7 @@ async def test_a_head_that_comes_byte_by_byte_is_given_up(target, first, then, s
 
 async def test_a_body_that_stalls_is_given_up_and_a_kept_connection_is_none_longer(target):
     await target.token("ada")
-    head = PRODUCE + with_token(target) + b"content-length: 1000\r\n\r\n"
+    head = PRODUCE + target.with_token() + b"content-length: 1000\r\n\r\n"
     took, _ = await slowly(target, head + b"{", b"")
     assert took < 9.0
     took, _ = await slowly(target, head + b"{", b" ")
@@ -193,7 +182,7 @@ async def test_a_body_that_stalls_is_given_up_and_a_kept_connection_is_none_long
     took, answer = await slowly(target, b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", b"\r\n")
     assert took < 9.0
     assert parse(answer)[0] == 200
-    assert await written(target) == 0
+    assert await target.written() == 0
 
 
 async def test_depth_and_numbers_in_json_end_in_a_refusal(target):
@@ -206,4 +195,4 @@ async def test_depth_and_numbers_in_json_end_in_a_refusal(target):
     ):
         status, _ = await target.ask("ada", "POST", "/v1/topics/orders/records", body)
         assert status in (400, 422), body[:40]
-    assert await written(target) == 0
+    assert await target.written() == 0

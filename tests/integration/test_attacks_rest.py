@@ -18,10 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.tokens import digest, read
 from redis_ledger.records.build import encode
-from tests.support.attack_target import AttackTarget, attack_target, parse
-
-RECORDS = b'{"records":[{"value":1}]}'
-PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
+from tests.support.attack_target import PRODUCE, RECORDS, AttackTarget, attack_target, parse
 
 
 @pytest.fixture
@@ -29,14 +26,6 @@ async def target(redis_url, prefix) -> AsyncIterator[AttackTarget]:
     async with attack_target(redis_url, prefix) as opened:
         await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
-
-
-async def written(target: AttackTarget) -> int:
-    return (await target.broker.topics.describe("orders"))[1][0].end_offset
-
-
-def with_token(target: AttackTarget, name: str = "ada") -> bytes:
-    return b"authorization: Bearer " + target.tokens[name].encode() + b"\r\n"
 
 
 # -- who it is ---------------------------------------------------------------------------------------------------------
@@ -49,7 +38,7 @@ async def test_a_token_in_the_address_is_not_taken_and_not_repeated(target, caps
         assert status == 401
         assert token.encode() not in body
     assert token not in capsys.readouterr().err
-    assert await written(target) == 0
+    assert await target.written() == 0
 
 
 @pytest.mark.parametrize(
@@ -72,16 +61,16 @@ async def test_a_token_in_the_address_is_not_taken_and_not_repeated(target, caps
 async def test_identity_headers_of_other_servers_are_ignored(target, header):
     status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
     assert status == 401
-    assert await written(target) == 0
+    assert await target.written() == 0
 
 
 async def test_a_second_authorization_is_not_chosen_from(target):
     await target.token("ada")
-    mine, other = with_token(target), b"authorization: Bearer rl_0_0\r\n"
+    mine, other = target.with_token(), b"authorization: Bearer rl_0_0\r\n"
     for both in (mine + other, other + mine, mine + mine, mine + other.upper()):
         sent = PRODUCE + both + b"content-length: %d\r\n\r\n" % len(RECORDS) + RECORDS
         assert parse(await target.http(sent))[0] == 401
-    assert await written(target) == 0
+    assert await target.written() == 0
 
 
 async def test_a_revoked_token_and_those_near_it_are_nothing(target):
@@ -99,7 +88,7 @@ async def test_a_revoked_token_and_those_near_it_are_nothing(target):
         assert parse(await target.http(sent))[0] == 401, each
     await target.broker.security.revoke_token(id)
     assert (await target.ask("ada", "POST", "/v1/topics/orders/records", RECORDS))[0] == 401
-    assert await written(target) == 1
+    assert await target.written() == 1
 
 
 async def test_a_jwt_without_a_trusted_signature_is_refused(redis_url, prefix, tmp_path):
@@ -141,7 +130,7 @@ async def test_a_jwt_without_a_trusted_signature_is_refused(redis_url, prefix, t
             header = b"authorization: Bearer " + text.encode()
             status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
             assert status == 401, number
-        assert await written(target) == 0
+        assert await target.written() == 0
         header = b"authorization: Bearer " + good.encode()
         assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header))[0] == 200
 
@@ -215,7 +204,7 @@ async def test_cross_site_requests_change_nothing(redis_url, prefix, kind, origi
             None, "POST", "/v1/topics/orders/records", RECORDS, b"content-type: " + kind, origin
         )
         assert (status, json.loads(body)["code"]) == (403, "forbidden")
-        assert await written(target) == 0
+        assert await target.written() == 0
         own = (b"origin: http://localhost", b"sec-fetch-site: same-origin", b"sec-fetch-site: none", b"x-a: b")
         for each in own:
             assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, each))[0] == 200

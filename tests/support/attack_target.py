@@ -19,6 +19,8 @@ from tests.support.broker import one
 from tests.support.kafka_client import listening
 from tests.support.principals import SECURED, Principals
 
+RECORDS = b'{"records":[{"value":1}]}'
+PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
 PATIENCE_S = 20.0
 LIMITS = Limits(idle_s=0.5, head_s=0.5, body_s=0.5)
 
@@ -46,6 +48,14 @@ class AttackTarget(Principals):
         finally:
             writer.transport.abort()
         return answer
+
+    async def written(self) -> int:
+        """The number of records in the first partition of `orders`."""
+        return (await self.broker.topics.describe("orders"))[1][0].end_offset
+
+    def with_token(self, name: str = "ada") -> bytes:
+        """A header."""
+        return b"authorization: Bearer " + self.tokens[name].encode() + b"\r\n"
 
     async def ask(
         self, name: str | None, method: str, path: str, body: bytes = b"", *headers: bytes

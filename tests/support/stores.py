@@ -12,7 +12,7 @@ PATIENCE_S = 10.0
 
 
 async def open_store(url: str, **options: Any) -> Store:
-    """As Store.open, but a Redis that has not answered within retry_ms is asked again: the machine may be busy."""
+    """As Store.open, but tries again for PATIENCE_S if Redis does not reply within retry_ms on a busy machine."""
     until_s = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -49,7 +49,7 @@ async def list_lags(request: HttpRequest, query: bodies.LagPageQuery) -> bodies.
         )
 
     topic, name = (None if each is UNSET else each for each in (query.topic, query.name))
-    if name == "" or (topic is not None and not request.allows(Op.DESCRIBE, Resource.TOPIC, topic)):
+    if topic is not None and not request.allows(Op.DESCRIBE, Resource.TOPIC, topic):
         return bodies.LagPage(lags=[])
     page = await request.broker.cursors.lags(topic, name, limit=query.limit, after=query.after, may_see=may_see)
     found = [

@@ -357,7 +357,7 @@ class Subscriptions:
         """Returns None if there is no such subscription.  Raises UnknownTopic."""
         first = (await self.cursors.partitions(topic, fresh=True))[0]
         kind = await self._store.command("HGET", first.keys.subs, encode_name(name), key=first.keys.state)
-        return None if kind is None else KINDS[kind.decode()]
+        return None if kind is None or not name else KINDS[kind.decode()]  # "" is the sentinel of the hash
 
     async def list(self, topic: str) -> builtins.list[tuple[str, SubscriptionKind]]:
         first = (await self.cursors.partitions(topic))[0]

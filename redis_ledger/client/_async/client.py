@@ -199,8 +199,8 @@ class AsyncClient:
 
         name            under which messages are leased; give each process its own, or none
         start           where a new subscription begins
-        prefetch        most messages held ready, and never more than the consumer handles in about a second; 0 fetches
-                        only what is asked for
+        prefetch        most messages to buffer, and never more than the consumer handles in about a second; 0: none is
+                        fetched before it is received
         ack_timeout_ms  if this process ends, a message is delivered again after that time at the latest
         lease_max_ms    as long as it is not acknowledged, the lease of a message is extended for this time after it was
                         handed out; 0: it ends after ack_timeout_ms
