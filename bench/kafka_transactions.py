@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from bench.delay.kafka import Connection, connected, frame
 from bench.processes import BenchFailed, RunningBroker
+from bench.topics import NOW_MS
 from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -28,7 +29,7 @@ PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN = 0, 22, 24, 26
 PRODUCE_VERSION = {"by_produce": 12, "by_request": 11}
 END_VERSION = {"by_produce": 5, "by_request": 3}
 INIT_VERSION, ADD_VERSION = 4, 3
-TIMEOUT_MS, NOW_MS = 30_000, 1_800_000_000_000
+TIMEOUT_MS = 30_000
 ROWS = [(None, b"x" * 100, (), NOW_MS)]
 
 

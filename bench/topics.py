@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 
 from bench.load import BATCH, Client, request
 from redis_ledger.records.build import encode
 
-NOW_MS = 1_800_000_000_000
+NOW_MS = time.time_ns() // 1_000_000
 PER_BATCH = 1_000
 PER_RECEIVE = 1_000
 ACK_TIMEOUT_MS = 3_600_000  # longer than any bench
