@@ -197,6 +197,7 @@ async def test_lags_are_listed_by_topic_and_name_in_pages(world, monkeypatch):
         assert await pages() == every
     with pytest.raises(UnknownTopic):
         await other.cursors.lags("none")
+    assert (await other.cursors.lags(name="")).lags == []  # the sentinel of the hash of subscriptions
 
 
 async def test_pages_of_a_lag_cover_every_partition(world, monkeypatch):
