@@ -6,6 +6,7 @@ import asyncio
 import os
 import pickle
 import signal
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -64,22 +65,30 @@ def test_a_forked_client_does_everything_with_connections_of_its_own(client):
 
 def test_parent_and_child_get_their_own_answers_at_the_same_time(client):
     client.topics.create("u")
-    reading, writing = os.pipe()
+    here, there = socket.socketpair()
 
-    def names(name: str) -> set[str]:
-        return {client.topics.describe(name).name for _ in range(100)}
+    def names(name: str, other: socket.socket) -> set[str]:
+        """Both ask at the same time, again and again."""
+        found = set()
+        for _ in range(100):
+            other.send(b".")
+            if not other.recv(1):
+                return found | {"the other one has failed"}
+            found.add(client.topics.describe(name).name)
+        return found
 
     pid = os.fork()
     if pid == 0:
         try:
             signal.alarm(HANGS_S)
-            os.write(writing, repr(names("u")).encode())
+            here.close()
+            there.send(repr(names("u", there)).encode())
         finally:
             os._exit(0)
-    os.close(writing)
-    assert names("t") == {"t"}
-    with os.fdopen(reading, "rb") as pipe:
-        assert pipe.read() == b"{'u'}"
+    there.close()
+    with here:
+        assert names("t", here) == {"t"}
+        assert here.recv(100) == b"{'u'}"
     os.waitpid(pid, 0)
 
 

@@ -193,7 +193,7 @@ class AsyncPrefetching:
                         is_current = False
                     if is_current:
                         self._ahead.add(messages, is_reserved=not is_awaited)
-                        self._arrived.notify_all()
+                    self._arrived.notify_all()  # a call that still waits asks again
                 # An exclusive consumer receives them again: its next request names an earlier message.
                 if messages and not is_current and not (self._is_ordered and self._comes_again()):
                     await self._give_back([message.id for message in messages])
