@@ -69,7 +69,7 @@ def test_parent_and_child_get_their_own_answers_at_the_same_time(client):
 
     def names(name: str, other: socket.socket) -> set[str]:
         """Both ask at the same time, again and again."""
-        found = set()
+        found = set[str]()
         for _ in range(100):
             other.send(b".")
             if not other.recv(1):
