@@ -1,7 +1,7 @@
 """Upgrades from the release before: takes it out of git, lays it out beside this one, and runs both on one Redis.
 
     .venv/bin/python scripts/upgrade.py [...]               pytest on tests/upgrade, or on what is named
-    .venv/bin/python scripts/upgrade.py --from REF [...]    from another commit or tag than tests/upgrade/PREVIOUS names
+    .venv/bin/python scripts/upgrade.py --from REF [...]    from another commit or tag than HEAD
 
 It lies in the user's cache folder, once for each commit.  It runs in this environment if that has all that its own lock
 asks for, else in one that is built from the lock.  Missing parts are reported as failures: nothing is skipped.
@@ -25,7 +25,6 @@ from packaging.requirements import Requirement
 from redis_ledger.spark.session import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMED = ROOT / "tests" / "upgrade" / "PREVIOUS"
 LOCK = Path("requirements") / "demo.lock"
 MADE = ".made"
 
@@ -36,7 +35,7 @@ class Missing(Exception):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Tests of upgrading from the release before, broker by broker.")
-    parser.add_argument("--from", dest="previous", default=NAMED.read_text().split()[0], metavar="REF")
+    parser.add_argument("--from", dest="previous", default="HEAD", metavar="REF")
     asked, rest = parser.parse_known_args()
     try:
         commit = commit_of(asked.previous)

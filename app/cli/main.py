@@ -36,7 +36,6 @@ COMMANDS = {
     "demo": ("demo", "demo", "Process flights exactly once while processes are killed."),
     "health": ("health", "health", "Check whether the local broker is ready."),
     "fsck": ("fsck", "fsck", "Compare the indexes in Redis with the logs, and repair them."),
-    "raise-format": ("raise_format", "raise_format", "Raise the stored format after an upgrade of all brokers."),
     "backup": ("backup", "backup", "Write all data of a running Redis, as one state, to a folder."),
     "restore": ("backup", "restore", "Write a backup to an empty Redis, of any number of nodes."),
     "doctor": ("doctor", "doctor", "Check this setup and suggest fixes."),

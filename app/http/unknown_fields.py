@@ -25,8 +25,6 @@ _STEP = re.compile(r"\.(\w+)|\[\.\.\.\]")
 def unknown_field_error(said: str, kind: type, what: str) -> InvalidRequest | None:
     """said: msgspec's message.  kind: the model of the request.  what: "field" or "query parameter".
     None: the message is about something else.
-
-    `unknown_field` is for clients: a newer client omits fields that an older broker does not support.
     """
     found = _SAID.match(said)
     if found is None:

@@ -84,10 +84,9 @@ from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.clock import Clock, RedisClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.errors import ClockSkewed, StoreUnavailable, TransactionError, UnreadableFormat
+from redis_ledger.errors import ClockSkewed, StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.topic_checks import SIDECAR_FORMAT
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.offload.reader import OffloadReader
 from redis_ledger.store.keys import CatalogKeys
@@ -220,7 +219,7 @@ class Broker:
             store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
         )
         self.buffer_snapshots = BufferSnapshots(store, self.catalog, keeps, config, clock)
-        self.aborted_payload = AbortedPayload(store, self.catalog, self.live_brokers, keeps, config)
+        self.aborted_payload = AbortedPayload(store, self.catalog, keeps, config)
         self.maintenance = Maintenance(
             store, self.catalog, self.coordinators, self.transactions, self.live_brokers, self.offsets, self.producers,
             self.delayed, self.retention, self.hanging, self.buffer_snapshots, self.aborted_payload, config, clock,
@@ -246,12 +245,7 @@ class Broker:
         redis_clock = redis_clock or RedisClock(config.clock_skew_ms_max)
         broker = cls(store, config, clock or redis_clock, redis_clock, name, http_address)
         await read_time(store, redis_clock)
-        stored_format = await storage_format.agree(store)
-        if broker.config.txn_buffer == "sidecar" and stored_format < SIDECAR_FORMAT:
-            raise UnreadableFormat(
-                f"txn_buffer=sidecar needs stored format {SIDECAR_FORMAT}, and this Redis has {stored_format}: run "
-                "`redis-ledger raise-format` when every broker has been upgraded, or set txn_buffer=marker."
-            )
+        await storage_format.check(store)
         await broker.coordinators.refresh()
         await broker.batched_writes.open()
         await broker.transactional_ids.open()

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from redis_ledger.client.older_brokers import FORMER_CODES
 from redis_ledger.errors import InvalidRequest, LedgerError, OutcomeUnknown, UnexpectedAnswer, by_code
 
 T = TypeVar("T")
@@ -112,7 +111,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> LedgerError:
         facts = {n: fact for n, fact in msgspec.json.decode(response.content).items() if n not in _MEMBERS}
     except (msgspec.MsgspecError, AttributeError, UnicodeDecodeError, RecursionError):
         problem = Problem()
-    known = by_code().get(FORMER_CODES.get(problem.code, problem.code))
+    known = by_code().get(problem.code)
     if known is not None:
         return _made(known, problem.detail or problem.title or f"The answer had status {status}.", facts)
     said = f"{method} {path} was answered with status {status}, but not by a broker"

@@ -10,12 +10,11 @@ from redis_ledger.errors import InvalidRequest, InvalidTopicName, TopicBusy
 from redis_ledger.ledger import settings as settings_of
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.ledger.topic_entry import TopicEntry
-from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
 # Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
-SIDECAR_FORMAT = 2  # the stored format from which on brokers read the sidecar buffer (broker/cluster/storage_format.py)
 
 
 def refuse_internal(name: str, act: str) -> None:
@@ -32,25 +31,13 @@ def check(config: Config, partitions: int, settings: Mapping[str, int]) -> None:
 
 
 async def check_buffer(store: Store, config: Config, before: TopicEntry | None, settings: Mapping[str, int]) -> None:
-    """Refuses a change of the transaction buffer while a transaction is open in the topic, and one that running brokers
-    may not be able to read.  before: None for a new topic.
+    """Refuses a change of the transaction buffer while a transaction is open in the topic.  before: None for a new one.
 
     A transaction that begins right after the check ends in the buffer in which it began.
-    Raises TopicBusy, InvalidRequest.
+    Raises TopicBusy.
     """
     default = BUFFERS[config.txn_buffer]
-    wanted, held = (
-        settings.get(TXN_BUFFER, default),
-        default if before is None else before.settings.get(TXN_BUFFER, default),
-    )
-    if wanted == BUFFERS["sidecar"] and settings.get(TXN_BUFFER) is not None and (before is None or wanted != held):
-        key = CatalogKeys(store.prefix).state
-        if int(await store.command("HGET", key, "format", key=key) or 0) < SIDECAR_FORMAT:
-            raise InvalidRequest(
-                "txn_buffer=sidecar needs the newest stored format: run `redis-ledger raise-format` when every broker "
-                "has been upgraded."
-            )
-    if before is None or wanted == held:
+    if before is None or settings.get(TXN_BUFFER, default) == before.settings.get(TXN_BUFFER, default):
         return
     keys = [PartitionKeys(store.prefix, before.name, number) for number in range(before.partitions)]
     counts = await asyncio.gather(*(store.command("HLEN", k.open, key=k.state) for k in keys))

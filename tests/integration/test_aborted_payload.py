@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -18,10 +17,9 @@ from redis_ledger.clock import SystemClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.service import Fsck
 from redis_ledger.ledger import reader
-from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from redis_ledger.store.keys import PartitionKeys
 from tests.support.broker import begun, eventually, one, raw, records, two, values_of
 from tests.support.buffer_snapshots import take
-from tests.support.cli import run
 from tests.support.kafka_client import listening
 from tests.support.offload_topic import TOPIC, offload_topic
 
@@ -294,53 +292,3 @@ async def test_aborts_behind_an_open_transaction_wait_for_its_end(pair):
     await reclaim(first)
     assert await ledger_entries(first) == 1
     assert await values_of(first, "t") == ["old"]
-
-
-# -- formats -----------------------------------------------------------------------------------------------------------
-
-
-async def test_data_of_an_earlier_format_keeps_it_until_the_format_is_raised(redis_url, prefix):
-    state = CatalogKeys(prefix).state
-    options = ("--redis", redis_url, "--set", f"prefix={prefix}")
-    async with one(redis_url, prefix, **NOW) as broker:
-        await broker.topics.create("t")
-        await broker.store.command("HSET", state, "format", 1, key=state)
-    async with one(redis_url, prefix, **NOW) as broker:
-        await produce_all(broker)
-        await reclaim(broker)
-        assert await ledger_entries(broker) == 5
-        raised = run("raise-format", *options)
-        assert (raised.code, raised.out) == (0, "The stored format was 1 and is now 2.\n")
-        broker.aborted_payload._looked_s = float("-inf")  # it reads the format with the list of topics
-        await reclaim(broker)
-        assert await ledger_entries(broker) == 3
-        assert "is 2, the newest" in run("raise-format", *options).out
-
-
-async def test_a_broker_that_cannot_read_it_holds_it_back(redis_url, prefix):
-    catalog = CatalogKeys(prefix)
-    async with one(redis_url, prefix, **NOW) as broker:
-        await broker.topics.create("t")
-        await produce_all(broker)
-        # Given a live broker of a release that does not say which format it reads
-        command, name = broker.store.command, broker.live_brokers.name
-        row = json.loads(await command("HGET", catalog.addresses, name, key=catalog.state))
-        facts = {field: value for field, value in row.items() if field != "reads"} | {"node": 9}
-        older = json.dumps(facts, separators=(",", ":"))
-
-        async def heartbeat_of_older() -> None:
-            now_ms = await broker.live_brokers.send_heartbeat()
-            await command("HSET", catalog.addresses, "older", older, key=catalog.state)
-            await command("ZADD", catalog.brokers, now_ms, "older", key=catalog.state)
-            await broker.live_brokers.send_heartbeat()
-
-        await heartbeat_of_older()
-        assert (broker.live_brokers.reads_format, len(broker.live_brokers.live)) == (1, 2)
-        await reclaim(broker)
-        assert await ledger_entries(broker) == 5
-        await command("HSET", catalog.state, "format", 1, key=catalog.state)
-        await heartbeat_of_older()
-        refused = run("raise-format", "--redis", redis_url, "--set", f"prefix={prefix}")
-        assert refused.code != 0
-        assert "These brokers cannot read format 2: older." in refused.err
-        assert await command("HGET", catalog.state, "format", key=catalog.state) == b"1"

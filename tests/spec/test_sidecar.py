@@ -12,7 +12,6 @@ import pytest
 from redis_ledger.errors import (
     AlreadyCommitted,
     DuplicateSequence,
-    InvalidRequest,
     TopicBusy,
     TransactionEnded,
     TransactionNotFound,
@@ -23,7 +22,6 @@ from redis_ledger.ledger.entries import parse_log
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from redis_ledger.ledger.sidecar import is_reference
 from redis_ledger.records.build import encode
-from redis_ledger.store.keys import CatalogKeys
 from tests.support.both_buffers import SIDECAR, BothBuffers
 from tests.support.broker import SHORT, begun, eventually, heads, one, raw, receive_values, records, two, values_of
 
@@ -76,15 +74,6 @@ async def test_the_buffer_is_a_setting_of_the_topic_that_changes_while_nothing_i
     assert await raw(broker) == ["a", "b"]
     await broker.transactions.commit(txn)
     assert await raw(broker) == ["a", "b", "[marker]"]
-
-
-async def test_the_older_stored_format_refuses_the_buffer(broker):
-    """SC-01"""
-    key = CatalogKeys(broker.store.prefix).state
-    await broker.store.command("HSET", key, "format", 1, key=key)
-    with pytest.raises(InvalidRequest, match="raise-format"):
-        await broker.topics.create("other", settings=SIDECAR_TOPIC)
-    assert (await broker.topics.create("plain")).name == "plain"
 
 
 async def test_a_transaction_ends_in_the_buffer_in_which_it_began(redis_url, prefix):

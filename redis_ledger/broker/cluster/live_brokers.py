@@ -3,11 +3,10 @@
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
                                       "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false,
-                                      "libraries": ["7326fd58677e", ...], "reads": 2}
+                                      "libraries": ["7326fd58677e", ...]}
 
 "kafka" is the address of the first Kafka listener; "listeners" has the addresses of all if they are named; "asks" is
-auth_required; "libraries" are the hashes of the function libraries that the broker calls; "reads" is the newest stored
-format that it reads (storage_format.py), 1 for older releases, which do not say.
+auth_required; "libraries" are the hashes of the function libraries that the broker calls.
 A client gets the addresses of the listener that it connected to, and only brokers with that listener.  A broker
 with one unnamed listener counts as having the first listener of the others, so names can be introduced one by one.
 
@@ -19,8 +18,7 @@ live; one that returns on the same address gets its node id back.  An outage of 
 ask it where to go.
 A group's coordinator is its owner while that broker is live (redis_ledger/groups), else the assigned broker.
 
-Brokers with authentication warn about live brokers of the same Redis without it.  Older releases do not report it and
-count as brokers without.
+Brokers with authentication warn about live brokers of the same Redis without it.
 Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (Thaler and Ravishankar).
 """
 
@@ -34,7 +32,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from redis_ledger.broker.cluster.storage_format import FORMAT, OLDEST
 from redis_ledger.store.function_library import hash_of
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from redis_ledger.store.scripts import Script
@@ -67,7 +64,6 @@ class Node(NamedTuple):
     requires_auth: bool = False
     is_leaving: bool = False
     libraries: frozenset[str] = frozenset()
-    reads: int = OLDEST
 
     @property
     def kafka(self) -> str:
@@ -87,7 +83,6 @@ class _Addresses(msgspec.Struct):
     asks: bool = False
     leaving: bool = False
     libraries: frozenset[str] = frozenset()
-    reads: int = OLDEST
 
 
 _decode = stored_json(_Addresses, "The addresses of a broker")
@@ -144,7 +139,6 @@ class LiveBrokers:
             "asks": self._requires_auth,
             "leaving": self._leaves,
             "libraries": sorted(hash_of(library.name) for library in Script.libraries()),
-            "reads": FORMAT,
         }
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
@@ -158,7 +152,7 @@ class LiveBrokers:
         for name, text in zip(reply[5::2], reply[6::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
-            nodes.append(node.at(found.kafka)._replace(libraries=found.libraries, reads=found.reads))
+            nodes.append(node.at(found.kafka)._replace(libraries=found.libraries))
         known = {node.name for node in self.unauthenticated}
         self._learn(nodes)
         for each in self.unauthenticated:
@@ -248,11 +242,6 @@ class LiveBrokers:
         return frozenset().union(*(node.libraries for node in self._nodes))
 
     @property
-    def reads_format(self) -> int:
-        """The newest stored format that every live broker reads."""
-        return min((node.reads for node in self._nodes), default=OLDEST)
-
-    @property
     def name(self) -> str:
         return self._name
 
@@ -269,11 +258,6 @@ class LiveBrokers:
     def assigned(self, name: str) -> Node | None:
         """The live broker of a name, by rendezvous hashing: if a broker goes, only its own names move."""
         return max(self.nodes(), key=lambda node: _weight(name, node), default=None)
-
-
-def reads_of(row: bytes | None) -> int:
-    """The newest stored format that a broker reads, by its row of `addresses`."""
-    return _decode(row).reads if row else OLDEST
 
 
 def _spread(nodes: Sequence[Node], topic: str, partition: int) -> Node:

@@ -6,8 +6,6 @@
 
 A look is one read.  It finds nothing to do if the number of aborts is the one at which nothing was left.  Whatever lies
 below the stable offset of a look was decided by then, so it is at least as old as the wait.
-Only in a stored format that says that payload may be missing, and while no live broker is of a release that cannot read
-that: such a broker takes it for damage.
 
 The sidecar buffer is cleared at every look: no reader ever sees the batches of its aborted transactions.
 Source: docs/decisions/0042, 0044; requirements TB-36, SC-16.
@@ -19,15 +17,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from redis_ledger.broker.cluster.live_brokers import LiveBrokers
 from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns, PartitionKey
-from redis_ledger.broker.cluster.storage_format import RECLAIMS_ABORTED
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.reclaim import reclaim
 from redis_ledger.ledger.release_sidecar import has_released, release_sidecar
-from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import RateLimitedLog
@@ -59,28 +55,22 @@ class AbortedPayload:
         self,
         store: Store,
         catalog: Catalog,
-        live_brokers: LiveBrokers,
         maintains: Callable[[str, int], bool],
         config: Config,
     ) -> None:
-        self._store, self._catalog, self._live_brokers = store, catalog, live_brokers
+        self._store, self._catalog = store, catalog
         self._retention_ms = config.aborted_payload_retention_ms
         self._turns = MaintenanceTurns(maintains, OWN_S, OTHERS_S)
         self._waiting: dict[PartitionKey, Waiting] = {}
         self._finished: dict[PartitionKey, int] = {}  # the number of aborts of which nothing was left
         self._loop = asyncio.get_running_loop()
         self._looked_s = float("-inf")
-        self._is_permitted = False
 
     async def reclaim_due(self) -> None:
         """Looks at the partitions whose turn it is, and deletes what has waited."""
         if self._loop.time() - self._looked_s >= LOOK_S:
             self._looked_s = self._loop.time()
-            self._is_permitted = await self._is_format_raised()
-            if self._is_permitted:
-                await self._look_at_due()
-        if not self._is_permitted or self._live_brokers.reads_format < RECLAIMS_ABORTED:
-            return
+            await self._look_at_due()
         for place, waiting in [*self._waiting.items()]:
             if self._loop.time() >= waiting.until_s:
                 await self._quietly(place, self._reclaim(place, waiting))
@@ -133,8 +123,3 @@ class AbortedPayload:
             del self._waiting[place]
         if waiting.leaves_nothing(done.offset):
             self._finished[place] = waiting.aborts
-
-    async def _is_format_raised(self) -> bool:
-        key = CatalogKeys(self._store.prefix).state
-        found = await self._store.command("HGET", key, "format", key=key)
-        return bool(found) and int(found) >= RECLAIMS_ABORTED

@@ -28,7 +28,7 @@ from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
 from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import id_of, ids_of
-from redis_ledger.errors import ClientClosed, LedgerError, RouteNotFound
+from redis_ledger.errors import ClientClosed, LedgerError
 from redis_ledger.ids import MessageId
 
 CLOSE_MS = 2_000
@@ -74,7 +74,6 @@ class AsyncConsumer:
             self._fetch,
             self._extend,
             self._return_unseen,
-            lambda: leases.brokers_know_after,
             is_ordered=self._is_ordered,
             most=prefetch,
             ack_timeout_ms=ack_timeout_ms,
@@ -283,12 +282,9 @@ class AsyncConsumer:
     async def _return_all(self) -> None:
         # Otherwise, another consumer would wait for the end of the session, or for that of its keys.
         if self._kind != "shared":
-            try:
-                await self._leases.close_consumer(self.topic, self.subscription, self.name, timeout_ms=CLOSE_MS)
-                return
-            except RouteNotFound:  # a broker of an earlier release
-                pass
-        await self._leases.nack(self.topic, self.subscription, self.name, None, timeout_ms=CLOSE_MS)
+            await self._leases.close_consumer(self.topic, self.subscription, self.name, timeout_ms=CLOSE_MS)
+        else:
+            await self._leases.nack(self.topic, self.subscription, self.name, None, timeout_ms=CLOSE_MS)
 
     async def _create(self) -> None:
         if not self._is_created:
@@ -297,17 +293,14 @@ class AsyncConsumer:
             self._is_created = True
 
     async def _extend(self, ids: Sequence[MessageId] | None, timeout_ms: int | None = None) -> list[MessageId]:
-        try:
-            found = await self._subscriptions.extend(
-                self.topic,
-                self.subscription,
-                self.name,
-                ids,
-                ack_timeout_ms=self._ack_timeout_ms,
-                timeout_ms=timeout_ms,
-            )
-        except RouteNotFound:  # a broker of an earlier release, where every lease counts
-            return []
+        found = await self._subscriptions.extend(
+            self.topic,
+            self.subscription,
+            self.name,
+            ids,
+            ack_timeout_ms=self._ack_timeout_ms,
+            timeout_ms=timeout_ms,
+        )
         return [MessageId.parse(each) for each in found.lost]
 
     async def _renew(self, ids: Sequence[MessageId]) -> list[MessageId]:

@@ -27,7 +27,6 @@ from redis_ledger.client._async.connections import AsyncConnections
 from redis_ledger.client._async.slots import AsyncSlots
 from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import async_sleep
-from redis_ledger.client.older_brokers import OlderBrokers
 from redis_ledger.client.retries import Failure
 from redis_ledger.client.trust import believed, public_authorities
 from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Unauthenticated
@@ -81,7 +80,6 @@ class AsyncTransport:
         self._attempt_s = attempt_ms / 1000
         self._current = 0
         self._is_closed = False
-        self.older = OlderBrokers()
         self._requests, self._polls = AsyncSlots(requests_max), AsyncSlots(polls_max)
         own = answers.headers(headers, USER_AGENT)
         self._addresses = lru_cache(ADDRESSES_MAX)(answers.parsed)  # to parse one takes as long as to send it
@@ -127,7 +125,6 @@ class AsyncTransport:
         idempotency_key: bool | str = False,
         wait_ms: int = 0,
         timeout_ms: int | None = None,
-        newer: Sequence[str] = (),
         on_lost: Callable[[], None] | None = None,
     ) -> T:
         """One JSON call.  answer: the type its JSON is read as; None when there is none to read.
@@ -136,7 +133,6 @@ class AsyncTransport:
         repeatable       doing it twice does no more than doing it once
         idempotency_key  makes it repeatable: True for a key of this call, or the key itself
         wait_ms          the longest that the broker waits before it answers
-        newer            members of the body that are left out where brokers do not know them, see older.py
         on_lost          called when an answer was lost, before the call is repeated
         """
         headers = {}
@@ -147,31 +143,23 @@ class AsyncTransport:
         if idempotency_key is True:  # only this call repeats it
             asked_ms = (self.timeout_ms if timeout_ms is None else timeout_ms) + wait_ms
             headers["idempotency-key-ttl"] = str(asked_ms // 1000 + KEY_SLACK_S)
-        attempts, sent = itertools.count(), body
+        attempts = itertools.count()
 
         def content() -> bytes:
-            nonlocal sent
-            current = body(next(attempts)) if callable(body) else body
-            sent = self.older.request(current, newer) if newer else current
-            return answers.encode(sent)
+            return answers.encode(body(next(attempts)))
 
-        while True:
-            try:
-                response = await self.send(
-                    method,
-                    path,
-                    None if body is None else content if callable(body) else content(),
-                    headers=headers,
-                    params=params,
-                    repeatable=repeatable or bool(idempotency_key),
-                    wait_ms=wait_ms,
-                    timeout_ms=timeout_ms,
-                    on_lost=on_lost,
-                )
-                return answers.decode(method, path, response, answer)
-            except InvalidRequest as refused:
-                if not self.older.note(refused, sent, newer):
-                    raise
+        response = await self.send(
+            method,
+            path,
+            None if body is None else content if callable(body) else answers.encode(body),
+            headers=headers,
+            params=params,
+            repeatable=repeatable or bool(idempotency_key),
+            wait_ms=wait_ms,
+            timeout_ms=timeout_ms,
+            on_lost=on_lost,
+        )
+        return answers.decode(method, path, response, answer)
 
     async def send(
         self,

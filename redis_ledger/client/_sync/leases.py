@@ -26,8 +26,6 @@ from redis_ledger.client.redelivery_models import Reconsumed
 from redis_ledger.client.values import IDS_MAX
 from redis_ledger.ids import MessageId, TxnId
 
-NEWER = ("request_id", "attempt", "after", "delivered")  # than 93e1798
-
 
 class Leases:
     """waiting_acks: of transactions; those of a consumer are sent before it returns messages."""
@@ -88,16 +86,11 @@ class Leases:
             return {**body, "attempt": number} if number else body
 
         where = _path(topic, subscription, ":receive")
-        found = self._transport.call("POST", where, of_attempt, answer=MessagesBody, wait_ms=wait_ms, newer=NEWER)
+        found = self._transport.call("POST", where, of_attempt, answer=MessagesBody, wait_ms=wait_ms)
         on_reason(found.reason)
         for each in found.skipped:
             skipping.warn(topic, each.partition, each.first_offset, each.last_offset, each.detail)
         return [message_of(message, topic, leased_until_s) for message in found.messages]
-
-    @property
-    def brokers_know_after(self) -> bool:
-        """As far as they have been asked."""
-        return not self._transport.older.refuse(NEWER)
 
     def ack(
         self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], txn: TxnId | None = None
@@ -140,14 +133,8 @@ class Leases:
             if not is_delivered:
                 part["delivered"] = False
             body = _body(consumer, None, **part)
-            self._transport.call(
-                "POST",
-                _path(topic, subscription, ":nack"),
-                body,
-                answer=dict,
-                timeout_ms=timeout_ms,
-                newer=("delivered",),
-            )
+            where = _path(topic, subscription, ":nack")
+            self._transport.call("POST", where, body, answer=dict, timeout_ms=timeout_ms)
         self.settled((topic, subscription, consumer), ids)
 
     def close_consumer(self, topic: str, subscription: str, consumer: str, timeout_ms: int | None = None) -> None:

@@ -20,12 +20,8 @@ Files: TypeAlias = list[str]
 class _Page(msgspec.Struct):
     home: str
     partitions: list[OffloadedPartition]
-    topic_id: str = ""  # brokers of an older release leave it out
+    topic_id: str
     after: str | None = None
-
-
-class _Topic(msgspec.Struct):
-    id: str
 
 
 class _Planned(msgspec.Struct):
@@ -58,10 +54,7 @@ class Offload:
                 begun = found.get(each.partition)
                 found[each.partition] = each if begun is None else begun.continued(each)
             if page.after is None:
-                topic_id = page.topic_id
-                if not topic_id:
-                    topic_id = (self._transport.call("GET", path("topics", topic), answer=_Topic)).id
-                return OffloadedTopic(topic_id, page.home, list(found.values()))
+                return OffloadedTopic(page.topic_id, page.home, list(found.values()))
             params["after"] = page.after
 
     def plan(
@@ -128,5 +121,4 @@ class Offload:
 
 
 def _meant(topic_id: str | None) -> dict[str, str]:
-    """Not sent without need: brokers of an older release refuse the member."""
     return {} if topic_id is None else {"topic_id": topic_id}

@@ -8,7 +8,7 @@ One call at a time extends, and one worker fetches.  What calls wait for is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import Protocol
 
@@ -36,7 +36,6 @@ class Prefetching:
     """most: messages that may be ready.
     extend        returns the ids that the consumer does not have any more
     give_back     returns messages that were not handed out
-    comes_again   whether messages that are dropped are in the next answer
     """
 
     def __init__(
@@ -44,13 +43,12 @@ class Prefetching:
         fetch: Fetch,
         extend: Extend,
         give_back: Return,
-        comes_again: Callable[[], bool],
         *,
         is_ordered: bool,
         most: int,
         ack_timeout_ms: int,
     ) -> None:
-        self._fetch, self._extend, self._give_back, self._comes_again = fetch, extend, give_back, comes_again
+        self._fetch, self._extend, self._give_back = fetch, extend, give_back
         self._is_ordered, self._most, self._ack_timeout_ms = is_ordered, most, ack_timeout_ms
         self._ahead = Prefetched(is_ordered)
         self.handed_out = Progress()
@@ -193,7 +191,7 @@ class Prefetching:
                         self._ahead.add(messages, is_reserved=not is_awaited)
                     self._arrived.notify_all()  # a call that still waits asks again
                 # An exclusive consumer receives them again: its next request names an earlier message.
-                if messages and not is_current and not (self._is_ordered and self._comes_again()):
+                if messages and not is_current and not self._is_ordered:
                     self._give_back([message.id for message in messages])
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.

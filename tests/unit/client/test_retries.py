@@ -7,7 +7,6 @@ import pytest
 
 from redis_ledger import errors
 from redis_ledger.client import answers, retries
-from redis_ledger.client.older_brokers import FORMER_CODES
 from redis_ledger.client.retries import Failure
 
 UNBELIEVED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch. (_ssl.c:1006)"
@@ -102,9 +101,3 @@ def test_an_answer_that_is_no_problem_of_ours_says_what_it_is(status, body, kind
     assert type(error) is kind
     assert error.detail != ""
     assert error.facts.get("seen") == (1 if b"seen" in body else None)
-
-
-@pytest.mark.parametrize(("former", "now"), sorted(FORMER_CODES.items()))
-def test_code_of_an_older_broker_raises_the_class_that_has_replaced_it(former, now):
-    error = answers.error_of("GET", "/v1/x", httpx.Response(409, content=json.dumps({"code": former}).encode()))
-    assert type(error).code == now
