@@ -43,7 +43,7 @@ class TxnId(NamedTuple):
 
     @property
     def begun_ms(self) -> int:
-        """It was begun at this time or later.  Serials of older releases do not follow the clock; theirs is in 2025."""
+        """It was begun at this time or later."""
         return SINCE_MS + self.serial // EACH_MS
 
     def __str__(self) -> str:

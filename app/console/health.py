@@ -195,9 +195,7 @@ def _rest(facts: Facts) -> list[Finding]:
         found.append(Finding("bad", facts.unfit, href("brokers")))
     if facts.open_brokers:
         who = "1 broker does" if facts.open_brokers == 1 else f"{facts.open_brokers} brokers do"
-        text = (
-            f"{who} not authenticate clients, so ACLs have no effect there: an older release, or auth_required is off."
-        )
+        text = f"{who} not authenticate clients, so ACLs have no effect there: auth_required is off."
         found.append(Finding("bad", text, href("brokers")))
     if facts.overdue and facts.overdue_ms >= OVERDUE_MS_LOOK:
         are = "is" if facts.overdue == 1 else "are"

@@ -136,7 +136,7 @@ async def _newest_of(client: AsyncClient, topic: str, state: PartitionState, str
 def id_of(message: Message, stream: str) -> Id | None:
     """The id in a record's headers; None if the record is not from the stream."""
     held = message.headers.get(ID_HEADER)
-    is_of_it = message.headers.get(STREAM_HEADER) in (stream.encode(), None)  # None: imported by an older release
+    is_of_it = message.headers.get(STREAM_HEADER) == stream.encode()
     return Id.parse(held.decode()) if held is not None and is_of_it else None
 
 

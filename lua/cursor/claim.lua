@@ -29,11 +29,10 @@ SOURCE      docs/decisions/0019, 0045; consumer epochs of Pulsar's exclusive sub
 --- @include "include/status"
 --- @include "include/consumers"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local held = redis.call("HMGET", KEYS[2], "kind", "owner", "owner_until", "owner_epoch", "consumer", "consumer_until")
+local held = redis.call("HMGET", KEYS[2], "kind", "owner", "owner_until", "owner_epoch")
 if not held[1] then return { UNKNOWN_SUB } end
 if held[1] ~= "exclusive" and held[1] ~= "failover" then return { WRONG_KIND, held[1] } end
--- A cursor of an earlier release has no owner: the consumer of this partition becomes the owner.
-local owner, ends, epoch = held[2] or held[5], tonumber(held[3] or held[6]), tonumber(held[4] or 0)
+local owner, ends, epoch = held[2] or "", tonumber(held[3] or 0), tonumber(held[4] or 0)
 local consumer, now, session, take = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == "1"
 local began, ended = tonumber(ARGV[6]), tonumber(ARGV[7])
 

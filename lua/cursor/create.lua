@@ -11,8 +11,6 @@ ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive, failover, s
             4 start (earliest, latest or an offset)  5 now_ms
             6 incarnation: on partition 0 the one for a new subscription, elsewhere the registered one
             7 partitions: of the topic; "" on every partition but 0
-            8 anew   1: the subscription was registered just now, so a cursor without an incarnation (of an earlier
-            release) is a leftover; 0: it belongs to the subscription
 RETURNS     {OK, created 0 or 1} | {EXISTS, kind} if it is registered with another kind
             | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {STALE} if a leftover is to be replaced and `none` is missing
 COMPLEXITY  O(1)
@@ -35,16 +33,11 @@ if held[1] == ARGV[3] and incarnation == ARGV[6] then return { OK, 0 } end
 
 local at = start_offset(ARGV[4], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
-if held[1] == ARGV[3] and incarnation == "" and ARGV[8] == "0" then
-  redis.call("HSET", KEYS[3], "incarnation", ARGV[6])
-  return { OK, 0 }
-end
 -- Keys that are deleted and created again are lost while their slot migrates, so this waits for the end of a migration.
 if held[1] and not KEYS[9] then return { STALE } end
--- session: read by brokers of earlier releases only.
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])
 redis.call("HSET", KEYS[3], "kind", ARGV[3], "created", ARGV[5], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0,
-  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "session", 0, "tracked", 0, "incarnation", ARGV[6])
+  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "tracked", 0, "incarnation", ARGV[6])
 if registers then redis.call("HSET", KEYS[3], "start", ARGV[4], "partitions", ARGV[7]) end
 for _, key in ipairs({ KEYS[4], KEYS[5], KEYS[8] }) do redis.call("HSET", key, "", "") end
 for _, key in ipairs({ KEYS[6], KEYS[7] }) do redis.call("ZADD", key, -1, "") end

@@ -6,7 +6,7 @@
 --     member   "p1 100 0"   "p2 102 0"   "p3 104 0"   "p4001 8100 0"
 -- After it has ended, a walk from the newest member down computes the lowest first offset from each member on, and adds it
 -- at every 32nd member as a checkpoint.  A checkpoint has no existing producer and begins beyond all offsets, so it
--- matches no record; every reader, of earlier releases too, stops at it:
+-- matches no record; every reader stops at it:
 --     8039     "-8039 9000000000000000 8038"     no member from here on began below 8038
 -- The script that needs the walk does it, 300 members a call; its progress is in the partition's state:
 --     aborts   "walk next-marker lowest-first floor from" or "done floor": below floor all checkpoints are set

@@ -2,9 +2,8 @@
 --     acks  "8e9m"   full: the chunks 8192 m to 8192 m + 8191 of which every offset is acknowledged, as a list or a bitmap
 --           "9e9n"   chunk n as a list
 --           "n"      chunk n as a bitmap
--- Earlier releases have bitmaps only, of up to 1024 bytes.  The other names are numbers too large for a chunk, so that
--- those releases keep such fields.  They set bits beside a list, so a chunk is the union of both.  What is below the mark
--- counts as acknowledged, whatever is stored of it.
+-- The names of the first two are numbers too large for a chunk.  A chunk is the union of all.  What is below the mark counts
+-- as acknowledged, whatever is stored of it.
 local CHUNK = 8192
 
 function cursors.full_name(m) return "8e9" .. cursors.whole(m) end

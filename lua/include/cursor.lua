@@ -13,8 +13,8 @@
 --     consumer, epoch, taken   of an exclusive or failover subscription: the last consumer that received here, the epoch
 --              of its ownership (cursor/claim), and the value of `read` when it received for the first time
 --     @<name>  a consumer, with the number of offsets that it has leased or acknowledged in an open transaction
---     tracked  leased - returned + 2 held when these numbers were written last: if they differ now, an earlier release has
---              written in between, and cursors.recount counts the offsets of consumers anew
+--     tracked  leased - returned + 2 held when these numbers were written last: if they differ now, as after a reset or a
+--              repair, cursors.recount counts the offsets of consumers anew
 --     pending  offsets that transactions hold: include/pending_acks
 -- Functions read Redis directly and write to fields of `c`; cursors.save writes all changes to Redis at the end.
 --- @include "include/stored_values"
@@ -46,15 +46,15 @@ function cursors.read(cursor, acks, leases, spans, due, pending, caller)
   local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
   local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
   local taken, returned, tracked = tonumber(v[11]), tonumber(v[12]), tonumber(v[13])
-  if v[1] ~= "kafka" then stored.check("The cursor of a subscription", { v[3], v[4], v[5], v[6], v[7], v[8], v[14] or "0" }) end
+  if v[1] ~= "kafka" then stored.check("The cursor of a subscription", { v[3], v[4], v[5], v[6], v[7], v[8], v[12], v[14] or "0" }) end
   local c = {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
     kind = v[1], consumer = v[2], mark = mark, read = read, leased = leased, held = held, delivered = delivered,
     redelivered = redelivered, consumer_until = consumer_until, epoch = epoch or 0, taken = taken or 0,
-    returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
+    returned = returned or 0, mark_was = mark, writes = {}, chunks = {},
     consumer_was = v[2], -- as stored: NUMBERS, in that order
     stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned, tracked },
-    is_tracked = tracked and tracked == leased - (returned or 0) + 2 * held, deltas = {}, queues = {}, places = {},
+    is_tracked = tracked and tracked == leased - returned + 2 * held, deltas = {}, queues = {}, places = {},
     ahead = tonumber(v[14] or 0), caller = caller, row = v[15] or "",
   }
   if c.kind ~= "kafka" and not c.is_tracked then cursors.recount(c) end
@@ -130,18 +130,6 @@ function cursors.is_unassigned(consumer) return consumer == "" or consumer == cu
 -- Whether a lease is reserved: its consumer has fetched it ahead, and has not handed it out.  If it is not extended, acknowledged
 -- or returned by itself, its delivery does not count.
 function cursors.is_reserved(lease) return string.sub(lease.request, 1, 1) == "~" end
-
--- Returns the count of returned offsets.  A cursor last written by an earlier release has none, or one that is too high.
-function cursors.returned(stored, leased, leases)
-  if stored then return math.min(stored, leased) end
-  if leased == 0 then return 0 end
-  local count, all = 0, redis.call("HGETALL", leases)
-  for i = 1, #all, 2 do
-    local lease = tonumber(all[i]) and cursors.lease(tonumber(all[i]), all[i + 1])
-    if lease and cursors.is_unassigned(lease.consumer) then count = count + lease.last - lease.first + 1 end
-  end
-  return count
-end
 
 -- A lease without a consumer (returned, or of an aborted transaction) may be acknowledged by its earlier consumers.
 function cursors.is_others(lease, consumer)

@@ -1,5 +1,5 @@
--- Creates the index of scheduled records of a partition, with its first delay ledger, -1.  Older releases create a partition
--- without these keys.  For scripts whose KEYS are 10 delay data  11 delay state  12..21 as in ledger/schedule.
+-- Creates the index of scheduled records of a partition, with its first delay ledger, -1: a partition is made without it.
+-- For scripts whose KEYS are 10 delay data  11 delay state  12..21 as in ledger/schedule.
 local function create_delay_index(ledgers, now)
   for _, k in ipairs({ 13, 16, 17, 18, 20, 21 }) do redis.call("HSET", KEYS[k], "", "") end
   for _, k in ipairs({ 12, 14, 15, 19 }) do redis.call("ZADD", KEYS[k], -1, "") end

@@ -2,8 +2,7 @@
 -- rewrites it.  Those beyond 4 KiB are members of a sorted set of the coordinator, with score 0, and the row ends with "+":
 --   txns  7 -> "O ...|...|orders/id/0 ... orders/id/99 +"
 --   wide  "" "7 orders/id/100" "7 orders/id/101" "9 ..."
--- A decided transaction accepts no new ones, so the broker that ends it reads them page by page (Coordinators.whole).  An
--- earlier release cannot parse "+" and leaves such a transaction to newer brokers.
+-- A decided transaction accepts no new ones, so the broker that ends it reads them page by page (Coordinators.whole).
 -- Uses of txn/apply: now, find, gmatch, log, call_chunked.
 local INLINE_BYTES, FORGET_MAX = 4096, 1000
 local wide = { MORE = "+" }

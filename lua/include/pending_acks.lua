@@ -7,8 +7,7 @@
 --              "coordinator-serial"    → "I @c1:25,c2:3 ranges", by consumer: what they had leased before; before regions
 -- Regions a, b, c ... have 64, 64², 64³ ... offsets; a range is in the smallest kind that is not shorter, cut at its end.
 -- A range is first-last-count; ranges are disjoint and unordered.  Ranges below the mark are ignored: retention has removed
--- their records.  Earlier releases wrote another character for the dash, and have neither regions nor the plus sign: if one
--- of them ends such a transaction, its regions stay, and broker/transactions/hanging.py repeats the end.
+-- their records.
 local BODY_BYTES, LOOK_MAX = 2048, 100
 local REGIONS = { { "a", 64 }, { "b", 64 ^ 2 }, { "c", 64 ^ 3 }, { "d", 64 ^ 4 }, { "e", 64 ^ 9 } }
 

@@ -28,7 +28,6 @@ function sidecar.take(pid, epoch, coordinator, serial, first, batch)
 end
 
 function sidecar.save(key)
-  if #noted > 0 then redis.call("ZADD", key, "0", "") end -- absent in a partition of an older release
   for i = 1, #noted, 4000 do redis.call("ZADD", key, unpack(noted, i, math.min(i + 3999, #noted))) end
   for pid, txn in pairs(added) do
     redis.call("HSET", KEYS[5], pid, sidecar.text(txn))

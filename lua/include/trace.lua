@@ -4,7 +4,7 @@
 --   outcomes  "... nonce|,/p1@15,/s1@18,/C@25,|orders/0;in/0/job;|o7,=;1763720931019,=": the same; the participants, "+" if there
 --             are more; of the first ones first use and end: offset or time, "_" without one, "?" if it is not known, and
 --             time, "=" for that of the outcome
--- An earlier release reads both, and adds positions without a step.  docs/decisions/0051
+-- docs/decisions/0051
 -- Uses of txn/apply: now, match, sub, format.
 -- BYTES, MAX: of an outcome: bytes of registrations and of names; participants with use and end.
 local trace = { BYTES = 80, MAX = 6 }

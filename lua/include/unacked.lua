@@ -16,7 +16,7 @@ function cursors.permits(c, consumer_max, subscription_max)
   return permits
 end
 
--- Counts for all consumers anew: of a cursor that an earlier release has written.
+-- Counts for all consumers anew.
 function cursors.recount(c)
   local counts, all = {}, cursors.has_keys(c.kind) and {} or redis.call("HGETALL", c.leases)
   if cursors.has_keys(c.kind) then

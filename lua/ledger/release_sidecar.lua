@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
 --[[ ledger/release_sidecar: delete batches of the sidecar buffer that no reader needs: of aborted and of trimmed transactions.
 
-A call deletes one page of one transaction, and is repeated until nothing is left.  If the buffer is absent, as in a partition
-of an older release, it is made.
+A call deletes one page of one transaction, and is repeated until nothing is left.
 
 KEYS        1 state  2 ledgers  3 sidecar
             4 data  stream  the delay ledger named in ARGV[2], if any
@@ -20,10 +19,7 @@ local FREED = 16777216
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local ledgers, buffer, ledger = KEYS[2], KEYS[3], ARGV[2]
 local due = redis.call("ZRANGEBYLEX", buffer, "[!", '("', "LIMIT", 0, 1)[1]
-if not due then
-  redis.call("ZADD", buffer, "0", "") -- absent in a partition of an older release
-  return { OK, 0, 0, 0, "" }
-end
+if not due then return { OK, 0, 0, 0, "" } end
 local mark, name = string.match(due, "^!(%a) (%S+)$")
 
 local page, gone, ids, bytes, rows, following = sidecar.batches(buffer, name, sidecar.PAGE), {}, {}, 0, {}, ""

@@ -2,7 +2,7 @@
 
     acks   "8e9m"  full: the chunks 8192 m to 8192 m + 8191 of which every offset is acknowledged, a list or a bitmap
            "9e9n"  chunk n as a list: lengths of stretches in turn, the first one not acknowledged
-           "n"     chunk n as a bitmap, most significant bit first; what earlier releases have written may be shorter
+           "n"     chunk n as a bitmap, most significant bit first
 
 A chunk is the union of all three.  Values in another form raise nothing, and what they say beyond a chunk is left out.
 Source: docs/decisions/0048; WAH and Roaring bitmaps choose a form for each chunk as well.

@@ -46,7 +46,7 @@ def ranges_of(field: bytes) -> list[Range]:
 
 
 def first_ms(row: bytes) -> int | None:
-    """When the first acknowledgement was made; None if an earlier release has made it."""
+    """When the first acknowledgement was made, if that is stored."""
     found = _FIRST_MS.search(row)
     return int(found[1]) if found else None
 

@@ -35,7 +35,7 @@ class Registration(NamedTuple):
     """A subscription as registered on partition 0.
 
     start, partitions   its start on the partitions that the topic had at its creation; on later ones it starts at the
-                        first record.  Subscriptions of earlier releases have 0 partitions and no incarnation.
+                        first record
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ async def register(
     store: Store, keys: PartitionKeys, topic_id: str, name: str, wanted: Registration, now_ms: int
 ) -> bool:
     """On partition 0.  Returns whether this call registered it.  Raises SubscriptionExists if its kind differs."""
-    args = (topic_id, encode_name(name), wanted.kind, wanted.start, now_ms, wanted.incarnation, wanted.partitions, 1)
+    args = (topic_id, encode_name(name), wanted.kind, wanted.start, now_ms, wanted.incarnation, wanted.partitions)
     reply = await store.call(_CREATE, (keys.state, keys.subs, *keys.sub(name).all()), args)
     if reply[0] == Status.EXISTS:
         raise SubscriptionExists(
@@ -68,13 +68,10 @@ async def make(
     of: Registration,
     partition: int,
     now_ms: int,
-    *,
-    anew: bool,
 ) -> None:
-    """Creates the cursor on another partition.  anew: the subscription was registered just now, so a cursor of an
-    earlier release is a leftover."""
+    """Creates the cursor on another partition."""
     start = of.start_on(partition)
-    args = (topic_id, encode_name(name), of.kind, start, now_ms, of.incarnation, "", int(anew))
+    args = (topic_id, encode_name(name), of.kind, start, now_ms, of.incarnation, "")
     at = (keys.state, keys.subs, *keys.sub(name).all())
     reply = await store.call(_CREATE, at, args)
     if reply[0] == Status.STALE:

@@ -27,7 +27,7 @@ from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.store.keys import SubscriptionKeys
 
 POSITIONS = ("mark", "read")
-COUNTS = ("leased", "held", "delivered", "redelivered", "consumer_until")
+COUNTS = ("leased", "returned", "held", "delivered", "redelivered", "consumer_until")
 UNACCOUNTED_MAX = 200  # ranges that one edit makes leases of
 
 
@@ -155,9 +155,7 @@ def _counts(sub: SubscriptionPlace, facts: CursorFacts, leases: list[Lease], mar
     right = {name: 0 for name in COUNTS if name in wrong}
     right["leased"] = sum(lease.size for lease in leases)
     right["held"] = size(clipped(pending_ranges(facts.pending), mark))
-    if b"returned" in facts.cursor:  # a cursor of an earlier release has none
-        found |= parse_numbers(facts.cursor, ("returned",))[0]
-        right["returned"] = sum(lease.size for lease in leases if lease.is_nobodys)
+    right["returned"] = sum(lease.size for lease in leases if lease.is_nobodys)
     for name, value in right.items():
         if found.get(name) != value:
             detail = f"The field {name!r} is {found.get(name)}; leases and pending acknowledgements say {value}."

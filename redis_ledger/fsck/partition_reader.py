@@ -47,7 +47,7 @@ from redis_ledger.ledger.entries import (
     parse_log,
     runs,
 )
-from redis_ledger.store.keys import CatalogKeys, CoordinatorKeys
+from redis_ledger.store.keys import CoordinatorKeys
 
 LOG_PAGE = 500  # entries
 TAIL_PAGE = 100  # entries that are read together with everything beside the log: scripts convert them slowly
@@ -141,14 +141,9 @@ class PartitionReader:
         kind = await self._reading.command(k.state, "TYPE", k.snapshot)
         if kind != b"none":  # it is there from the first transaction on
             found += check_key(str(self._place), TypedKey(k.snapshot, "hash"), kind.decode())
-        if any((each.kind, each.key) == ("key_missing", k.sidecar.decode()) for each in found):
-            catalog = CatalogKeys(self._reading.store.prefix).state
-            # A partition of format 1 may have no sidecar buffer: maintenance makes it, and only format 2 uses it.
-            if await self._reading.command(catalog, "HGET", catalog, "format") in (None, b"1"):
-                found = [each for each in found if each.key != k.sidecar.decode()]
         if await self._reading.command(k.state, "HEXISTS", k.delay.state, "ledger"):
             return found
-        # Older releases made a partition without the index of delayed records; the first of these makes it.
+        # The first scheduled record makes the index.
         index = {key.decode() for key in k.delay.index_keys}
         missing = {finding.key for finding in found if finding.kind == "key_missing"}
         return [finding for finding in found if finding.key not in index or not index <= missing]

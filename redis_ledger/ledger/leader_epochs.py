@@ -6,7 +6,7 @@
     state field `epochs`   "epoch:first offset:end of the log before it:remembered end:time" for each epoch above 0
 
 A client asks where the last epoch that it read ends (OffsetForLeaderEpoch). An answer below its own position tells it
-that records it has read are lost. Data of older releases has no history: its epoch is 0. Pure.
+that records it has read are lost. Pure.
 Source: KIP-101, KIP-320; lua/ledger/takeover.lua.
 """
 

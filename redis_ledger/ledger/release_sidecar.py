@@ -25,9 +25,9 @@ class Released(NamedTuple):
 
 
 async def has_released(store: Store, keys: PartitionKeys) -> bool:
-    """Whether there is something to delete, or no buffer, as in a partition of an older release.  Cost: one read."""
-    found = await store.command("ZRANGEBYLEX", keys.sidecar, "-", '("', "LIMIT", 0, 2, key=keys.state)
-    return bool(found != [b""])
+    """Whether there is something to delete.  Cost: one read."""
+    found = await store.command("ZRANGEBYLEX", keys.sidecar, "[!", '("', "LIMIT", 0, 1, key=keys.state)
+    return bool(found)
 
 
 async def release_sidecar(store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> Released:

@@ -69,7 +69,7 @@ class Stored(NamedTuple):
 
 
 def of_outcome(started_ms: int, completed_ms: int, text: str) -> Stored:
-    """text: as stored behind the first bar; "" if the transaction ended under an earlier release."""
+    """text: as stored behind the first bar; "" if nothing is."""
     if not text:
         return Stored([], None, is_cut=True)
     steps, names, ends = text.split("|")

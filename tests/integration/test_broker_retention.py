@@ -327,7 +327,7 @@ async def test_a_cursor_that_a_cut_short_delete_left_behind_counts_for_ten_minut
     await broker.topics.create("t", 2, settings=AT_ONCE)
     partition = await broker.catalog.partition("t", 1)
     place = (broker.store, partition.keys, partition.topic_id, "s")
-    await registration.make(*place, Registration("shared", "deleted"), 1, clock.now_ms(), anew=True)
+    await registration.make(*place, Registration("shared", "deleted"), 1, clock.now_ms())
     await fill(broker, "a", partition=1)
     clock.advance(LEFTOVER_MS)
     assert await start(broker, partition=1) == 0

@@ -207,7 +207,7 @@ async def test_everything_continues_while_keys_move_one_by_one(broker, cluster, 
 async def replace_leftover(broker: Broker, partition: Partition, incarnation: str = "second") -> None:
     """Makes the cursor of a subscription; of another incarnation than before, if it was made before."""
     register = registration.Registration("shared", incarnation, partitions=1)
-    await registration.make(broker.store, partition.keys, partition.topic_id, "deleted", register, 0, 0, anew=False)
+    await registration.make(broker.store, partition.keys, partition.topic_id, "deleted", register, 0, 0)
 
 
 async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_others(broker, cluster, prefix):
@@ -237,40 +237,6 @@ async def test_scripts_that_create_keys_wait_for_the_migration_without_blocking_
     assert await count(broker, "more") == 4
     assert len(await receive_values(broker, "t", "s", "c1")) == 8
     assert [each.offset for each in await broker.offsets.fetch("g", [("t", 0)])] == [-1]
-
-
-async def older(broker: Broker) -> Partition:
-    """Partition t:0, which has never had a sidecar buffer."""
-    partition = await broker.catalog.partition("t", 0)
-    assert await broker.store.command("DEL", partition.keys.sidecar, key=partition.keys.state) == 1
-    return partition
-
-
-@pytest.mark.parametrize("buffer", BUFFERS)
-async def test_a_partition_of_an_older_release_takes_ends_and_trims_transactions(broker, buffer):
-    """SC-01, SC-14: it was made without the key of the sidecar buffer."""
-    await older(broker)
-    await broker.topics.grow("t", None, {TXN_BUFFER: BUFFERS[buffer]})
-    for _ in range(2):
-        await broker.transactions.abort(await begun_transaction(broker, "a", "b"))
-        await broker.transactions.commit(await begun_transaction(broker, "c", "d"))
-    assert await values_of(broker, "t") == ["first", "c", "d", "c", "d"]
-    assert await broker.topics.delete_records("t", 0, None) > 4
-    await broker.aborted_payload.look_at_all()
-    await broker.transactions.commit(await begun_transaction(broker, "e", "f"))
-    assert await values_of(broker, "t") == ["e", "f"]
-
-
-async def test_a_look_of_the_maintenance_makes_the_key_that_ends_name_during_a_move(broker, cluster, prefix):
-    """SC-02: a partition of an older release."""
-    partition = await older(broker)
-    await broker.aborted_payload.look_at_all()
-    k = partition.keys
-    assert await broker.store.command("ZRANGE", k.sidecar, 0, -1, key=k.state) == [b""]
-    with begun(cluster, prefix):
-        await wait_for(commit(broker), WITHIN_S)
-        await wait_for(abort(broker), WITHIN_S)
-    assert await count(broker, "committed") == 1
 
 
 async def test_transactions_in_the_sidecar_buffer_go_on_while_keys_move_one_by_one(broker, cluster, prefix):

@@ -111,8 +111,8 @@ def test_the_mark_stops_at_the_first_gap_of_a_bitmap(client, prefix):
     assert sub.content().mark == 900
 
 
-def test_bitmaps_of_an_earlier_release_are_read_and_become_lists_when_they_are_touched(client, prefix):
-    # Given four chunks as an earlier release has stored them: only bitmaps, the last one cut off behind its last bit
+def test_bitmaps_become_lists_when_they_are_touched(client, prefix):
+    # Given four chunks as bitmaps, the last one cut off behind its last bit
     sub = leased(client, prefix, 4 * CHUNK)
     ack(sub, (1, 3 * CHUNK + 99))
     client.delete(sub.keys.acks)
@@ -127,24 +127,16 @@ def test_bitmaps_of_an_earlier_release_are_read_and_become_lists_when_they_are_t
     assert sub.content().mark == 3 * CHUNK + 104
 
 
-def test_what_an_earlier_release_acknowledges_beside_a_list_is_added_to_it(client, prefix):
+def test_a_bitmap_beside_a_list_is_added_to_it(client, prefix):
     sub = leased(client, prefix, 2 * CHUNK)
     ack(sub, (CHUNK, CHUNK + 9))
     before = stored(sub)
     ack(sub, (CHUNK + 20, CHUNK + 23))
-    # The earlier release sees no list, and stores a bitmap with its four bits
     client.hset(sub.keys.acks, mapping={**before, b"1": b"\0\0\x0f"})
     assert acked(sub) == [Range(CHUNK, CHUNK + 9), Range(CHUNK + 20, CHUNK + 23)]
     ack(sub, (CHUNK + 10, CHUNK + 19))
     assert stored(sub) == {b"9e91": b"\0\x18"}
     assert acked(sub) == [Range(CHUNK, CHUNK + 23)]
-
-
-@pytest.mark.parametrize("number", [0, 1, 12, 999_999_999_999])
-def test_an_earlier_release_takes_the_other_fields_for_chunks_beyond_its_mark(client, number):
-    """Its scripts delete the fields of chunks below the mark by number, and fail at a name that is none."""
-    for name in (ack_chunks.full_name(number * CHUNK), ack_chunks.list_name(number)):
-        assert client.eval("return tonumber(ARGV[1]) > 2 ^ 53 and 1 or 0", 0, name) == 1
 
 
 @pytest.mark.parametrize("start", [0, CHUNK * CHUNK - CHUNK - 5, 7 * CHUNK * CHUNK - 1])

@@ -143,14 +143,6 @@ def test_a_session_that_ended_can_only_be_prolonged_by_its_owner(exclusive):
     assert exclusive.own("c2") == [Status.CONSUMER_BUSY, "c1", SESSION]
 
 
-def test_the_consumer_of_an_exclusive_cursor_of_an_earlier_release_owns_it(log, exclusive):
-    names = {"consumer": "c1", "consumer_until": exclusive.now + 500}
-    log.client.hset(exclusive.keys.cursor, mapping=names)
-    assert exclusive.own("c2") == [Status.CONSUMER_BUSY, "c1", 500]
-    assert exclusive.own("c1") == [Status.OK, 0]
-    assert exclusive.receive("c1", 1).offsets == {0: 0}
-
-
 @pytest.mark.parametrize("in_txn", [True, False])
 def test_a_cumulative_ack_over_what_was_not_delivered_to_this_consumer_is_refused(exclusive, in_txn):
     def upto(offset, consumer="c2"):

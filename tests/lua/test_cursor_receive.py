@@ -279,21 +279,15 @@ def test_creating_is_idempotent_and_a_kind_is_for_life(log):
     sub.content()
 
 
-def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_or_replaced(log, sub):
+def test_a_cursor_of_another_incarnation_is_replaced(log, sub):
     """On a partition that is not the register: `partitions` is ""."""
     log.append(3)
     sub.receive(most=2)
     assert sub.create("shared", incarnation="first", partitions="") == [Status.OK, 0]
     assert sub.content().read == 2
-    log.client.hdel(sub.keys.cursor, "incarnation")  # as an earlier release made it
-    assert sub.create("shared", incarnation="second", partitions="", anew=0) == [Status.OK, 0]
-    assert (sub.content().read, sub.content().fields["incarnation"]) == (2, "second")
     assert sub.create("shared", incarnation="third", partitions="") == [Status.STALE]
     assert sub.create("shared", incarnation="third", partitions="", replaces=True) == [Status.OK, 1]
     assert (sub.content().read, sub.content().fields["incarnation"]) == (0, "third")
-    log.client.hdel(sub.keys.cursor, "incarnation")
-    assert sub.create("shared", "latest", incarnation="fourth", partitions="", replaces=True) == [Status.OK, 1]
-    assert sub.content().read == 3
 
 
 @pytest.mark.parametrize(("start", "seen"), [("earliest", [4, 5, 6]), ("latest", []), (5, [5, 6]), (1, [4, 5, 6])])
@@ -382,13 +376,6 @@ def test_nacked_messages_are_in_the_backlog_and_not_leased(log, sub):
     assert counts() == (2, 2, 6)
     assert sub.settle("0-1", commit=False) == 2
     assert counts() == (2, 0, 6)
-    # When an earlier release wrote the cursor, the rows are counted; a count of it that is too high is cut
-    log.client.hdel(sub.keys.cursor, "returned")
-    assert counts() == (2, 0, 6)
-    log.client.hset(sub.keys.cursor, "returned", 99)
-    assert counts() == (0, 0, 6)
-    # Then the next call stores the count again
-    log.client.hdel(sub.keys.cursor, "returned")
     sub.ack([3])
     assert sub.content().fields["returned"] == "3"
     # And what is delivered again is leased again

@@ -132,17 +132,17 @@ def test_an_ordered_consumer_stays_in_order_at_its_limit(log, kind):
     sub.content()
 
 
-def test_a_cursor_of_an_earlier_release_is_counted_anew(sub):
-    """Its scripts change leases without the counters."""
+def test_a_cursor_whose_counters_do_not_fit_is_counted_anew(sub):
+    """As after a repair."""
     client, keys = sub.log.client, sub.keys
     sub.receive("c1", 20)
     sub.receive("c2", 5)
-    # Given an earlier release that took part: it knows neither `tracked` nor how to change the fields of consumers
+    # Given fields that do not follow a change
     before = client.hgetall(keys.cursor)
     sub.ack(range(10), "c1")
     client.hset(keys.cursor, mapping={k: v for k, v in before.items() if k.startswith(b"@") or k == b"tracked"})
     assert unacked(sub) == 20
-    # When a script of this release is next
+    # When the next script is called
     sub.ack([20], "c2")
     assert (unacked(sub), unacked(sub, "c2")) == (10, 4)
     # Then it also counts without the field

@@ -44,5 +44,5 @@ def test_without_a_producer_id_nothing_is_compared(ledger):
 def test_key_retention_is_stored_in_the_row_and_not_compared(ledger):
     assert ledger.append(pid=7, sequence=0, owner="~60")[0] == Status.OK
     assert ledger.client.hget(ledger.keys.producers, "7").split()[2:] == [b"@~60", b"0:0:0"]
-    for owner in ("~90", "", "~60"):  # a repeat, also of a broker of an earlier release
+    for owner in ("~90", "", "~60"):  # a repeat
         assert ledger.append(pid=7, sequence=0, owner=owner)[0] == Status.DUPLICATE

@@ -268,31 +268,12 @@ def test_payload_that_went_with_its_ledger_is_passed_over(ledger):
     assert ledger.buffer() == []
 
 
-def test_a_release_without_a_buffer_makes_it(new):
-    """Of a partition of an older release."""
-    before = new.dump()
-    new.client.delete(new.keys.sidecar)
-    assert new.release() == [Status.OK, 0, 0, 0, ""]
-    assert new.dump() == before
-
-
 def test_another_topic_releases_nothing(ledger):
     ledger.aside_all({"txn": (0, 1)}, {"txn": (0, 1)})
     ledger.abort(0, 1)
     before = ledger.dump()
     assert ledger.release("-1", topic_id="t-2") == [Status.UNKNOWN_TOPIC]
     assert ledger.dump() == before
-
-
-def test_the_buffer_of_a_partition_of_an_older_release_is_made_and_stays(ledger):
-    """An absent key cannot be named while its slot is being moved."""
-    for serial, commit in ((1, True), (2, False)):
-        ledger.client.delete(ledger.keys.sidecar)
-        ledger.aside_all({"txn": (0, serial)}, {"txn": (0, serial)})
-        ledger.end({"txn": (0, serial), "commit": commit})
-        ledger.trim(below=2)
-        ledger.release_all()
-        assert ledger.client.zrange(ledger.keys.sidecar, 0, -1) == [b""]
 
 
 # -- clearing scheduled records ----------------------------------------------------------------------------------------

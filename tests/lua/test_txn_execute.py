@@ -92,13 +92,6 @@ def test_a_step_that_is_not_done_yet_is_found_as_it_is(coordinator):
     assert again(coordinator, "!a") == f"0 {serial} again"
 
 
-def test_a_coordinator_of_an_older_release_gets_the_key_of_steps(coordinator):
-    coordinator.client.delete(coordinator.keys.steps)
-    before = coordinator.dump()
-    coordinator.open()
-    assert coordinator.dump() == before | {"steps": [(b"", -1.0)]}
-
-
 @pytest.mark.parametrize("is_timeout", [False, True])
 def test_a_step_that_is_being_aborted_is_found_until_its_abort_is_complete(coordinator, is_timeout):
     """Until then its acknowledgements conflict with those of the repeated step."""

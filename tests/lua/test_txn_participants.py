@@ -172,12 +172,6 @@ def test_participants_registered_by_an_earlier_release_are_read(coordinator):
     assert sorted(wide(coordinator, serial)) == sorted(names(100, 300))
 
 
-def test_a_coordinator_of_an_older_release_gets_the_key(coordinator):
-    coordinator.client.delete(coordinator.keys.wide)
-    coordinator.open()
-    assert coordinator.client.zrange(coordinator.keys.wide, 0, -1) == [b""]
-
-
 def test_a_kafka_producer_verifies_partitions_beyond_the_row(coordinator):
     _, number, epoch = coordinator.one("init_id tid 60000 - -").split(" ")[:3]
     every, serial = names(600), ""

@@ -310,7 +310,7 @@ async def test_a_snapshot_of_a_newer_release_or_another_type_stays_as_it_is(what
 
 
 async def test_a_deleted_topic_leaves_no_snapshot_and_one_of_its_name_starts_clean(redis_url, prefix):
-    """TB-24: also if a broker of an earlier release has left one behind."""
+    """TB-24: also if one was left behind."""
     async with one(redis_url, prefix, coordinators=1) as broker:
         k = await one_with_snapshot(broker)
         kept = await broker.store.command("DUMP", k.snapshot, key=k.state)

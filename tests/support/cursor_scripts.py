@@ -111,13 +111,12 @@ class Subscription:
         *,
         incarnation: str = "first",
         partitions: Any = 1,
-        anew: int = 1,
         replaces: bool = False,
     ) -> list[Any]:
         """replaces: whether a leftover may be replaced, which waits while the slot moves."""
         p = self.log.keys
         none = (p.none,) if replaces else ()
-        args = (TOPIC_ID, encode_name(self.name), kind, start, self.now, incarnation, partitions, anew)
+        args = (TOPIC_ID, encode_name(self.name), kind, start, self.now, incarnation, partitions)
         return self.run("cursor/create", (p.state, p.subs, *self.keys.all(), *none), *args)
 
     def delete(self, incarnation: str = "*") -> list[Any]:

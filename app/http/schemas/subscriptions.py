@@ -320,7 +320,7 @@ class SetRedelivery(Request):
 
 
 class PutBack(Request):
-    """from_ms, until_ms: when the messages became dead letters; of those of earlier releases it is unknown."""
+    """from_ms, until_ms: when the messages became dead letters."""
 
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 100
     reason: Literal["max_deliveries", "max_attempts", "expired", "explicit"] | None = None

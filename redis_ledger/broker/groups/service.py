@@ -215,8 +215,8 @@ class Groups:
     ) -> int:
         """Returns the fence of the commit: its generation (or member epoch), or -1 for a commit from outside the group.
 
-        Brokers of earlier releases store no members.  Of a group that one of them owned, its last generation may commit
-        until a later one has begun, except static members, which may have been replaced.
+        Of a group without members, its last generation may commit until a later one has begun, except static members,
+        which may have been replaced.
         transactional: TxnOffsetCommit, whose older versions name no member.
         Raises NotCoordinator, UnknownMember, IllegalGeneration, RebalanceInProgress, FencedInstance; FencedMember and
         StaleMember in a group of KIP-848.

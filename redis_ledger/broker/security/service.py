@@ -20,7 +20,6 @@ import msgspec
 
 from redis_ledger.auth import tokens
 from redis_ledger.auth.acl import (
-    ANYBODY,
     CLUSTER_NAME,
     Caller,
     Filter,
@@ -154,10 +153,6 @@ class Security:
         shown = tokens.read(token)
         stored = self.tokens.get(shown.id) if shown is not None else None
         if shown is not None and stored is not None and tokens.fits(shown, stored):
-            if stored.principal == ANYBODY:  # older releases made such tokens
-                raise Unauthenticated(
-                    f"The token is of {ANYBODY}, which is not a principal. Ask an administrator for another one."
-                )
             if not stored.is_over(self._clock.now_ms()):
                 return stored.principal, stored.expires_ms
             raise Unauthenticated("The token has expired. Ask an administrator for another one.")

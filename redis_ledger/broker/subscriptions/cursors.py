@@ -69,7 +69,7 @@ class Cursors:
             registered = await registration.read(self._store, first.keys, name)
             if registered is None or registered.kind != kind:
                 continue  # deleted in between
-            others = [self._make(p, name, registered, anew=made) for p in partitions[1:]]
+            others = [self._make(p, name, registered) for p in partitions[1:]]
             await gather_all(others)
             if await self._is_registered(first, name, registered):
                 return made
@@ -100,7 +100,7 @@ class Cursors:
             now = self._clock.now_ms()
             await registers.fetch(self._store, p.keys, p.topic_id, name, make=True, now_ms=now)
             return
-        await self._make(p, name, registered, anew=False)
+        await self._make(p, name, registered)
         if not await self._is_registered(first, name, registered):
             await self._delete(p, name, registered.incarnation)
             raise unknown(name)
@@ -129,9 +129,9 @@ class Cursors:
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    async def _make(self, p: Partition, name: str, of: Registration, *, anew: bool) -> None:
+    async def _make(self, p: Partition, name: str, of: Registration) -> None:
         now = self._clock.now_ms()
-        await registration.make(self._store, p.keys, p.topic_id, name, of, p.number, now, anew=anew)
+        await registration.make(self._store, p.keys, p.topic_id, name, of, p.number, now)
 
     async def _delete(self, p: Partition, name: str, incarnation: str) -> None:
         await registration.delete(self._store, p.keys, p.topic_id, name, incarnation)

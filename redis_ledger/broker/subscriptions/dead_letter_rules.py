@@ -18,7 +18,7 @@ DELIVERIES_MAX = 1_000_000
 class DeadLetterRule(msgspec.Struct, frozen=True):
     """After max_deliveries deliveries a message moves to `topic`.
 
-    source_id     topic id of the source when the rule was made; "" in rules that are older than this field
+    source_id     topic id of the source when the rule was made
     retry_topic   where messages wait that are reconsumed later; "" for none
     max_attempts  how often a message goes there before it moves to `topic`; 0: without a limit
     expire_ms     age at which a message is not delivered but moves to `topic`; 0: never

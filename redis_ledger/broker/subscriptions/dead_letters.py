@@ -44,7 +44,7 @@ class PutBackFilter(NamedTuple):
             return False
         if self.from_ms is None and self.until_ms is None:
             return True
-        at = headers.get(TIME, "")  # letters of earlier releases have no time
+        at = headers.get(TIME, "")
         return at.isdecimal() and (self.from_ms or 0) <= int(at) < (inf if self.until_ms is None else self.until_ms)
 
 

@@ -20,7 +20,7 @@ from redis_ledger.store.stored_json import stored_json
 
 
 class Rule(Protocol):
-    """source_id: topic id of the source when the rule was made; "" in rules that are older than this field."""
+    """source_id: topic id of the source when the rule was made."""
 
     @property
     def source_id(self) -> str: ...
@@ -51,7 +51,7 @@ class SubscriptionRules(Generic[R]):
 
     def get(self, topic: str, topic_id: str, subscription: str) -> R | None:
         rule = self.by_subscription.get((topic, subscription))
-        return rule if rule is not None and rule.source_id in (topic_id, "") else None
+        return rule if rule is not None and rule.source_id == topic_id else None
 
     async def set(self, topic: str, subscription: str, rule: R) -> None:
         await self._write({(topic, subscription): msgspec.json.encode(rule).decode()})

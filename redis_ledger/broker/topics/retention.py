@@ -4,8 +4,8 @@
 
 A topic may keep records that its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists
 if it exists on partition 0; its cursors on other partitions are created on first use.  Missing cursors are therefore
-created before a partition is trimmed.  A cursor without one on partition 0 is left over from an interrupted delete, or
-is being created by a broker of an earlier release: after LEFTOVER_MS it is ignored.
+created before a partition is trimmed.  A cursor without one on partition 0 is left over from an interrupted delete:
+after LEFTOVER_MS it is ignored.
 
 All of it is idempotent, so any broker may do it at any time: the broker that maintains a partition
 (cluster/maintenance_turns.py), and a broker that has appended to it.  One read shows whether the partition has changed

@@ -103,11 +103,10 @@ class StateExpiry:
         return max(PAGE, rows // looks)
 
     def _until_ms(self, producer_id: int, row: bytes) -> int:
-        """Earlier releases used any producer id for a request with an Idempotency-Key."""
         _, last_ms, *rest = row.split(b" ", 3)
         keyed_ms = self._config.idempotency_key_ms
         if not is_keyed(producer_id):
-            return int(last_ms) + max(PRODUCER_SILENT_MS, keyed_ms + KEY_SLACK_MS)
+            return int(last_ms) + PRODUCER_SILENT_MS
         if rest and rest[0].startswith(b"@~"):
             keyed_ms = int(rest[0][2:]) * 1000
         return int(last_ms) + keyed_ms + KEY_SLACK_MS

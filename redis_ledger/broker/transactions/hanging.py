@@ -137,8 +137,6 @@ class HangingTransactions:
         reads = [self._store.command("HRANDFIELD", k.sub(name).pending, HELD_MAX, key=k.state) for name in names]
         for name, fields in zip(names, await asyncio.gather(*reads), strict=True):
             regions = list(filter(None, map(_REGION.match, fields)))
-            for txn in {TxnId(int(found[1]), int(found[2])) for found in regions}:
-                await self._restore_regions(partition, name, txn)
             for found in (*filter(None, map(_TXN.match, fields)), *regions):
                 names_of = pending.setdefault(TxnId(int(found[1]), int(found[2])), [])
                 if name not in names_of:
@@ -150,21 +148,6 @@ class HangingTransactions:
             for txn in sorted(rows.keys() | pending.keys())
             if not before <= txn.begun_ms <= now_ms + SLACK_MS
         ]
-
-    async def _restore_regions(self, partition: Partition, name: str, txn: TxnId) -> None:
-        """Restores the field that lists the regions of a transaction, so that its end finds them.  A broker of an
-        earlier release has ended the transaction and deleted only that field."""
-        k, pending, cursor, regions = partition.keys, partition.keys.sub(name).pending, b"0", list[str]()
-        if await self._store.command("HEXISTS", pending, str(txn), key=k.state):
-            return
-        while True:
-            command = ("HSCAN", pending, cursor, "MATCH", f"{txn}/*", "COUNT", 500)
-            cursor, rows = await self._store.command(*command, key=k.state)
-            regions += [field.decode().partition("/")[2] for field in rows[::2]]
-            if cursor == b"0":
-                break
-        if regions:
-            await self._store.write_allow_oom("HSETNX", pending, str(txn), f"I +{','.join(regions)} ")
 
     async def _settle(self, partition: Partition, held: HangingTransaction) -> None:
         state = await self._outcome(held.txn)

@@ -77,7 +77,6 @@ PLACE = PartitionOffsets("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=5
     [
         ((None, None, None, None, None, None), None),
         ((b"shared", b"30", b"4", b"3", None, b"0"), PartitionMetrics(27, 7, 3)),
-        ((b"shared", b"30", b"4", b"3", None, None), PartitionMetrics(27, 7, 3)),  # as an earlier release wrote it
         (
             (b"shared", b"30", b"4", b"3", None, b"1"),
             PartitionMetrics(27, 6, 3),

@@ -66,7 +66,7 @@ def test_an_outcome_has_the_offset_of_the_first_batch():
         (",/p9@15,/C@25,|out/0;+|o7,=", True),
         # Only the first ones have their ends
         (",/p2@15,/C@25,|out/0;out/1;|o7,=", True),
-        # An earlier release registered the second participant
+        # One participant has no time
         (",/p1@15,,/C@25,|out/0;out/1;|o7,=;o9,=", True),
         (",,/p1@15,/C@25,|out/0;out/1;|o7,=;o9,=", True),
         # There were too many registrations to keep them all
