@@ -135,7 +135,7 @@ async def test_retention_by_time_trims_what_is_old_and_decided(redis_url, prefix
         with pytest.raises(OffsetOutOfRange):
             await broker.records.fetch("t", 0, 3)
         # A record of an open transaction stays, and everything behind it
-        await begun(broker, "undecided")
+        await begun(broker, "undecided", timeout_ms=600_000)
         clock.advance(30_000)
         await broker.records.produce("t", records("behind"))
         clock.advance(40_000)

@@ -196,6 +196,7 @@ async def test_requests_wait_for_memory_and_are_refused_in_the_end_and_may_come_
         assert (refused.status_code, refused.json()["code"]) == (503, "decoding_busy")
         assert (await kafka.ask(by_time, 5)).topics[0].partitions[0].error_code == 7
         # Then memory is free again, and the same request that waits goes on
+        monkeypatch.setattr(memories, "WAIT_S_MAX", 60.0)
         waiting = asyncio.ensure_future(http.get(READS["records"][1]))
         await asyncio.sleep(0.02)  # it has begun to wait
         memory.give(memory.bytes_max)

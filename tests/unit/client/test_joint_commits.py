@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
+import time
 
 import pytest
 
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.client import TxnState
+from redis_ledger.client._sync import joint_commits
 from tests.support.stub_broker import StubBroker, lost, not_sent
 
 EXECUTE = ("POST", "/v1/transactions:execute")
@@ -184,7 +185,8 @@ async def test_a_step_that_cannot_be_encoded_fails_alone(stub, client):
     assert found == [None, None, None, None, errors.TransactionAbortOnly, None]
 
 
-def test_the_twin_for_threads_joins_commits(stub):
+def test_the_twin_for_threads_joins_commits(stub, monkeypatch):
+    monkeypatch.setattr(joint_commits, "PATIENCE_S", 60.0)
     with Client("http://b", http=stub) as client:
         txns = []
         for n in range(20):
@@ -192,19 +194,21 @@ def test_the_twin_for_threads_joins_commits(stub):
             txn.send("t", f"{n}", partition=0)
             txn.ack(ORDERS, f"0:{n}")
             txns.append(txn)
-        answering, handle = threading.Event(), stub.handle_request
+        asked, answering, handle = threading.Event(), threading.Event(), stub.handle_request
 
         def handle_request(request):
-            answering.wait(5)
+            asked.set()
+            answering.wait(60)
             return handle(request)
 
         stub.handle_request = handle_request
         threads = [threading.Thread(target=txn.commit) for txn in txns]
-        for thread in threads:
+        threads[0].start()
+        assert asked.wait(60)
+        for thread in threads[1:]:
             thread.start()
-        with contextlib.suppress(IndexError):
-            while len(client._deferral.commits._waiting) < 19:
-                pass
+        while len(client._deferral.commits._waiting) < 19:
+            time.sleep(0.001)  # nothing says when a thread has begun to wait
         answering.set()
         for thread in threads:
             thread.join()

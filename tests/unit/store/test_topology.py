@@ -9,7 +9,7 @@ import pytest
 from hiredis import ReplyError
 
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.store import topology
+from redis_ledger.store import slot_retry, topology
 from redis_ledger.store.address import parse_url
 from redis_ledger.store.connection import RedisCall
 from redis_ledger.store.connection_errors import Unreachable
@@ -58,7 +58,10 @@ class OneNode(Topology):
 
 
 @pytest.fixture
-async def one() -> OneNode:
+async def one(monkeypatch) -> OneNode:
+    """A refused call is sent again after more time than a test takes."""
+    monkeypatch.setattr(slot_retry, "PAUSE_S_MIN", 600.0)
+    monkeypatch.setattr(slot_retry, "PAUSE_S_MAX", 600.0)
     return OneNode()
 
 
