@@ -279,7 +279,7 @@ async def keeps_asking(client: KafkaClient) -> None:
 
 async def test_unauthenticated_connection_is_closed(target, monkeypatch):
     """At the connection limit, further connections are refused."""
-    monkeypatch.setattr(kafka_server, "LOGIN_S_MAX", 0.5)
+    monkeypatch.setattr(kafka_server, "LOGIN_S_MAX", 2.0)  # ada logs in within it on a busy machine, too
     async with (
         KafkaClient(target.kafka) as silent,
         KafkaClient(target.kafka) as asking,

@@ -110,7 +110,6 @@ async def test_an_answer_that_is_none_is_no_failure_of_the_broker(kind):
 
 
 async def test_keys_stay_while_the_server_drips(monkeypatch):
-    monkeypatch.setattr(jwks, "FETCH_S_MAX", 0.3)
     monkeypatch.setattr(jwks, "REFETCH_S_MIN", 0.0)
     answers = [plainly(key_set(k1=FIRST).encode()), SLOW["body"]]
 
@@ -121,6 +120,7 @@ async def test_keys_stay_while_the_server_drips(monkeypatch):
         keys = keys_at(url)
         await keys.open()
         del answers[0]
+        monkeypatch.setattr(jwks, "FETCH_S_MAX", 0.3)
         with pytest.raises(Unauthenticated):
             await keys.identify(token(FIRST, "k2"))  # which asks the server again
         assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"

@@ -9,7 +9,6 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.clock import ManualClock, SystemClock
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ids import MessageId, TxnId
 from tests.support.broker import eventually, live_transactions, one, two, vanish
@@ -91,24 +90,3 @@ async def test_a_list_is_refused_as_a_whole_before_its_first_page(redis_url, pre
         with pytest.raises(Exception, match="is leased to consumer 'c2'"):
             await broker.subscriptions.ack("t", "s", "c1", ids[::2])
         assert ((await cursor_stats(broker)).leased, (await cursor_stats(broker)).acked_ahead) == (COUNT, 0)
-
-
-async def test_regions_that_an_earlier_release_has_left_are_settled_as_their_transaction_ended(redis_url, prefix):
-    """It knows the field with the transaction's name only, and removes that."""
-    clock = ManualClock(SystemClock().now_ms())
-    async with one(redis_url, prefix, clock=clock, coordinators=1, ack_timeout_ms=DAY_MS) as broker:
-        await broker.maintenance.close()
-        ids = await received(broker)
-        txn = await holding(broker, ids)
-        partition = await broker.catalog.partition("t", 0)
-        pending, state = partition.keys.sub("s").pending, partition.keys.state
-        row = await broker.store.command("HGET", pending, str(txn), key=state)
-        await broker.store.command("HSET", pending, str(txn), b"I " + row.rpartition(b" ")[2], key=state)
-        await broker.transactions.commit(txn)
-        assert (await cursor_stats(broker)).pending > 0
-        clock.advance(broker.config.max_transaction_timeout_ms + 120_000)
-        for _ in range(3):
-            await broker.hanging.look()
-        assert (await cursor_stats(broker)).pending == 0
-        await broker.subscriptions.ack("t", "s", "c1", ids[1::2])
-        assert (await cursor_stats(broker)).mark_delete == COUNT

@@ -9,9 +9,9 @@ import pytest
 
 from redis_ledger.broker.topics.state_expiry import PAGE
 from redis_ledger.clock import ManualClock
-from tests.support.broker import one, records, two
+from tests.support.broker import eventually, live_transactions, one, records, two
 
-HOUR_MS, SILENT_MS = 3_600_000, 86_460_000
+HOUR_MS, SILENT_MS = 3_600_000, 86_400_000
 MINUTES_10_MS = 600_000
 
 
@@ -22,7 +22,9 @@ async def clock():
 
 @pytest.fixture
 async def broker(redis_url, prefix, clock):
+    """Without background work: each look is the test's."""
     async with one(redis_url, prefix, clock=clock, coordinators=1) as broker:
+        await broker.maintenance.close()
         await broker.topics.create("t", 1)
         yield broker
 
@@ -48,9 +50,10 @@ async def write(broker, count: int) -> None:
         await broker.records.produce("t", records("x"), transaction=txn.id)
         await broker.transactions.commit(txn.id)
 
+    open_before = await live_transactions(broker)
     for first in range(0, count, 100):
         await asyncio.gather(*(one_of_them(first + n) for n in range(min(100, count - first))))
-    await asyncio.sleep(0.05)  # the completions leave a moment after the answers
+    assert await eventually(lambda: live_transactions(broker), open_before) == open_before
 
 
 async def test_a_finished_transaction_leaves_nothing_after_its_time_though_nothing_else_happens(broker, clock):

@@ -49,7 +49,6 @@ async def test_all_decodes_in_flight_stay_below_the_bound(monkeypatch):
 
 
 async def test_one_that_holds_nothing_waits_in_turn_and_no_longer_than_the_limit(monkeypatch):
-    monkeypatch.setattr(memories, "WAIT_S_MAX", 0.05)
     memory, served = DecodingMemory(100), list[int]()
     await memory.take(100)
 
@@ -65,6 +64,7 @@ async def test_one_that_holds_nothing_waits_in_turn_and_no_longer_than_the_limit
     memory.give(50)
     await asyncio.gather(*tasks)
     assert served == [70, 20, 5]
+    monkeypatch.setattr(memories, "WAIT_S_MAX", 0.05)
     with pytest.raises(DecodingBusy) as refused:
         await memory.take(10)
     assert (refused.value.retriable, refused.value.facts) == (True, {"decoded_bytes_max": 100})
