@@ -5,9 +5,9 @@ from __future__ import annotations
 from bench.growth.inputs_cursors import NOW_MS, filled
 from redis_ledger.broker.broker import Broker
 from redis_ledger.fsck import cursor_reader, delay_reader, partition_reader
-from redis_ledger.fsck.reading import PAGE, SMALL
 from redis_ledger.fsck.service import Fsck
 from redis_ledger.store.connection import Arg
+from redis_ledger.store.reading import PAGE, SMALL
 
 LEDGERS = 2_000  # of one partition, as in inputs_partitions
 ROW_BYTES = 60  # of a lease, a pending acknowledgement, or a scheduled record

@@ -8,14 +8,14 @@ import secrets
 from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.fsck.log_trace import Batch
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.service import Fsck
-from redis_ledger.fsck.snapshot import WINDOWS_MAX, ProducerWindow, encode_windows
-from redis_ledger.fsck.snapshot_taker import STORE, SnapshotTaker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.ledger.append_request import AppendRequest
+from redis_ledger.ledger.buffer_snapshot import WINDOWS_MAX, ProducerWindow, encode_windows
+from redis_ledger.ledger.buffer_snapshot_taker import STORE, SnapshotTaker
+from redis_ledger.ledger.log_trace import Batch
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.reclaim import reclaim
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.plan import STRETCHES_MAX

@@ -22,9 +22,9 @@ from typing import Final
 from crc32c import crc32c
 from google.protobuf.message import DecodeError, Message
 
-from redis_ledger.delay.column_codec import pack, unpack
 from redis_ledger.delay.entry import Indexed
 from redis_ledger.delay.live_bitmap import LiveBitmap
+from redis_ledger.ledger.column_codec import pack, unpack
 from redis_ledger.proto.delay_bucket_pb2 import BucketMetadata, LedgerBitmap, Segment, SegmentMetadata
 
 __all__ = [

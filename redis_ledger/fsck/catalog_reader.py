@@ -15,9 +15,9 @@ import msgspec
 from redis_ledger.fsck.finding import Edit, Finding, Write, edit, hget
 from redis_ledger.fsck.key_table import KeyName, orphan, parse_key
 from redis_ledger.fsck.keyspace import Keyspace
-from redis_ledger.fsck.reading import Reading
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys, key_pattern, witness
+from redis_ledger.store.reading import Reading
 
 WHERE = "catalog"
 FIRST_DELAY_LEDGER = "-1"

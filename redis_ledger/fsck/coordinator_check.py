@@ -15,7 +15,7 @@ from redis_ledger.fsck.coordinator_facts import (
     padded,
 )
 from redis_ledger.fsck.finding import Action, Edit, Finding, Guard, Write, edit, hget, zscore
-from redis_ledger.fsck.log_trace import parse_numbers
+from redis_ledger.ledger.log_trace import parse_numbers
 
 COUNTS = ("created", "committed", "aborted", "timeout")
 

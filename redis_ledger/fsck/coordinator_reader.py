@@ -12,7 +12,7 @@ from redis_ledger.fsck.coordinator_facts import CoordinatorPlace, LoggedTxn, Txn
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.key_table import coordinator_keys
 from redis_ledger.fsck.keyspace import typed
-from redis_ledger.fsck.reading import PAGE, Reading, pairs
+from redis_ledger.store.reading import PAGE, Reading, pairs
 from redis_ledger.txn.log import UnsupportedVersion, decode
 
 LOG_PAGE = 50  # entries, each with up to a thousand records

@@ -22,8 +22,8 @@ from redis_ledger.fsck.cursor_facts import (
     size,
 )
 from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit, hget, zscore
-from redis_ledger.fsck.log_trace import parse_numbers
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.ledger.log_trace import parse_numbers
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import SubscriptionKeys
 
 POSITIONS = ("mark", "read")

@@ -22,12 +22,12 @@ from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit, hget
 from redis_ledger.fsck.held_check import Held, HeldCheck
 from redis_ledger.fsck.key_table import subscription_keys
 from redis_ledger.fsck.keyspace import typed
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import PAGE, SMALL, Read, Reading, pairs, scores
 from redis_ledger.fsck.register_check import check_register
 from redis_ledger.fsck.slot_queue_check import check_queues
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, PartitionKeys
+from redis_ledger.store.reading import PAGE, SMALL, Read, Reading, pairs, scores
 
 CHUNKS_MAX = 256  # of acknowledgements that are read at once: a kilobyte each
 ATTEMPTS = 3  # to read a large subscription while its cursor stands still

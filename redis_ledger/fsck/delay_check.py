@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from redis_ledger.delay.scripts import next_member
 from redis_ledger.fsck.delay_facts import BucketFacts, DelayFacts
 from redis_ledger.fsck.finding import Action, Edit, Finding, Guard, edit, hget
-from redis_ledger.fsck.log_trace import parse_numbers
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.ledger.log_trace import parse_numbers
+from redis_ledger.ledger.place import Place
 
 NUMBERS = ("ledger", "first", "open", "records", "entries", "held", "fired", "cancelled")
 SHOWN = 5

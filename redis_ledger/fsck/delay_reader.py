@@ -19,10 +19,10 @@ from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.delay_check import check_buckets, check_delay
 from redis_ledger.fsck.delay_facts import BucketFacts, DelayFacts
 from redis_ledger.fsck.finding import Action, Finding
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.payload_check import check_delayed
-from redis_ledger.fsck.reading import SMALL, Reading, pairs, scores
 from redis_ledger.fsck.sidecar_check import unlogged_of
+from redis_ledger.ledger.place import Place
+from redis_ledger.store.reading import SMALL, Reading, pairs, scores
 
 ATTEMPTS = 3
 CHUNKS_MAX = 64  # of live bits that are read at once: half a kilobyte each

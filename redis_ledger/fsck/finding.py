@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-Arg = bytes | str | int
+from redis_ledger.store.reading import Arg
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+WRITE = Script.load("fsck/write")
 
 
 class Guard(NamedTuple):
@@ -76,3 +81,22 @@ def zscore(key: bytes, member: Arg, expected: bytes | str | int | None) -> Guard
 def edit(guards: Iterable[Guard], *writes: tuple[str, bytes, *tuple[Arg, ...]]) -> Edit:
     """writes: command, key, arguments."""
     return Edit(tuple(guards), tuple(Write(command, key, tuple(args)) for command, key, *args in writes))
+
+
+async def carry_out(store: Store, edit: Edit) -> bool:
+    """False if a guard no longer holds."""
+    keys = list(dict.fromkeys([guard.key for guard in edit.guards] + [write.key for write in edit.writes]))
+    at = {key: number for number, key in enumerate(keys, 1)}
+    args: list[Arg] = [len(edit.guards)]
+    for guard in edit.guards:
+        args += (guard.command, at[guard.key], len(guard.args), *guard.args, _expected(guard.expected))
+    for write in edit.writes:
+        args += (write.command, at[write.key], len(write.args), *write.args)
+    reply = await store.call(WRITE, keys, args)
+    return bool(reply[0] == Status.OK)
+
+
+def _expected(reply: bytes | str | int | None) -> bytes:
+    if reply is None:
+        return b"-"
+    return b"=" + (reply if isinstance(reply, bytes) else str(reply).encode())

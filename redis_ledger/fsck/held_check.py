@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from redis_ledger.fsck.coordinator_facts import MORE, TxnRow
 from redis_ledger.fsck.finding import Action, Edit, Finding, edit, hget
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.open_row import OpenRow
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CoordinatorKeys, encode_name
+from redis_ledger.store.reading import Reading
 
 OUTCOMES = {b"C": "committed", b"A": "aborted", b"T": "timed out and was aborted"}
 

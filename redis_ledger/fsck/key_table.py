@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from redis_ledger.fsck.finding import Arg, Edit, Finding, Guard, Write, edit
+from redis_ledger.fsck.finding import Edit, Finding, Guard, Write, edit
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys, SubscriptionKeys
+from redis_ledger.store.reading import Arg
 
 SENTINELS: Final[dict[str, tuple[str, tuple[Arg, ...]]]] = {
     "hash": ("HSET", ("", "")),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.key_table import TypedKey, check_key
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import PAGE, Reading
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.topic_entry import TopicEntry, parse_topics
 from redis_ledger.store.keys import CatalogKeys, PartitionKeys
+from redis_ledger.store.reading import PAGE, Reading
 
 
 async def typed(reading: Reading, where: str, slot: bytes, keys: Sequence[TypedKey]) -> list[Finding]:

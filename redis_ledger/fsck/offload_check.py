@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from redis_ledger.fsck.finding import Finding, edit, hget
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.ledger.place import Place
 from redis_ledger.offload.manifest import Plan, Segment, is_chain
 
 _segment = msgspec.json.Decoder(Segment).decode

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from redis_ledger.fsck.finding import Action, Edit, Finding, Guard, edit, hget, zscore
-from redis_ledger.fsck.log_trace import LedgerTrace, open_text, parse_numbers, read_open
 from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, StreamFacts
+from redis_ledger.ledger.log_trace import LedgerTrace, open_text, parse_numbers, read_open
 
 NUMBERS = ("epoch", "next", "start", "stable", "ledger", "bytes", "newest", "committed", "aborted")
 NO_STREAM = StreamFacts(0, 0)

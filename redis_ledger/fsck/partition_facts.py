@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from redis_ledger.fsck.log_trace import LogTrace
-from redis_ledger.store.keys import PartitionKeys
-
-
-class Place(NamedTuple):
-    """A partition of the catalog."""
-
-    topic: str
-    topic_id: str
-    number: int
-    keys: PartitionKeys
-
-    def __str__(self) -> str:
-        return f"{self.topic}:{self.number}"
+from redis_ledger.ledger.log_trace import LogTrace
+from redis_ledger.ledger.place import Place
 
 
 class StreamFacts(NamedTuple):

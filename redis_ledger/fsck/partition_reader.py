@@ -19,15 +19,12 @@ from redis_ledger.fsck.finding import Finding
 from redis_ledger.fsck.held_check import HeldCheck, held_open
 from redis_ledger.fsck.key_table import TypedKey, check_key, partition_keys
 from redis_ledger.fsck.keyspace import typed
-from redis_ledger.fsck.log_trace import LogTrace, Marker, read_open
 from redis_ledger.fsck.offload_check import check_manifest
 from redis_ledger.fsck.partition_check import check_open, check_partition
-from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place, StreamFacts
+from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
 from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
-from redis_ledger.fsck.reading import PAGE, SMALL, Reading, pairs, scores
 from redis_ledger.fsck.sidecar_reader import SidecarReader
-from redis_ledger.fsck.snapshot import UnusableSnapshot
 from redis_ledger.fsck.snapshot_check import (
     SnapshotComparison,
     check_aborted_before,
@@ -35,8 +32,9 @@ from redis_ledger.fsck.snapshot_check import (
     needs_whole_log,
     snapshot_finding,
 )
-from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore, SnapshotUse
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.buffer_snapshot import UnusableSnapshot
+from redis_ledger.ledger.buffer_snapshot_store import Snapshot, SnapshotStore, SnapshotUse
 from redis_ledger.ledger.entries import (
     Aborted,
     LogEntry,
@@ -47,7 +45,10 @@ from redis_ledger.ledger.entries import (
     parse_log,
     runs,
 )
+from redis_ledger.ledger.log_trace import LogTrace, Marker, read_open
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.reading import PAGE, SMALL, Reading, pairs, scores
 
 LOG_PAGE = 500  # entries
 TAIL_PAGE = 100  # entries that are read together with everything beside the log: scripts convert them slowly

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.finding import Finding
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.ledger.entries import LogEntry, PartialEntry
+from redis_ledger.ledger.place import Place
 from redis_ledger.records.batch import check, read_header
 
 BATCH_BYTES_MAX = 1 << 31

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from redis_ledger.fsck.finding import Edit, Finding, edit, hget
-from redis_ledger.fsck.log_trace import Batch, LogTrace, Marker, Window, window_text
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.ids import TxnId, is_keyed
 from redis_ledger.ledger.entries import Aborted
+from redis_ledger.ledger.log_trace import Batch, LogTrace, Marker, Window, window_text
+from redis_ledger.ledger.place import Place
 
 SILENT_MS = 82_800_000  # rows are kept for a day after the last batch; an hour less is certain
 KEYED_MS = 60_000  # rows of Idempotency-Keys are kept for at least a minute

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from redis_ledger.fsck.cursor_check import SubscriptionPlace
 from redis_ledger.fsck.finding import Edit, Finding, Write, edit, hget
-from redis_ledger.fsck.log_trace import parse_numbers
+from redis_ledger.ledger.log_trace import parse_numbers
 
 DEFAULTS = {"offset": "-1", "leader_epoch": "-1", "time": "-1", "write": "0", "fence": "-1", "writes": "0"}
 _COMMIT = re.compile(rb"\d+ -?\d+ -?\d+ -?\d+ .*", re.DOTALL)

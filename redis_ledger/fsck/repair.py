@@ -18,15 +18,16 @@ from redis_ledger.delay.live_bitmap import CHUNK
 from redis_ledger.errors import LedgerError
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace, LoggedTxn, TxnRow, padded
 from redis_ledger.fsck.delay_reader import delay_index
-from redis_ledger.fsck.finding import Action, Edit, Guard, Write, edit, hget
+from redis_ledger.fsck.finding import Action, Edit, Guard, Write, carry_out, edit, hget
 from redis_ledger.fsck.held_check import Held
-from redis_ledger.fsck.log_trace import OpenTransaction, open_text
 from redis_ledger.fsck.partition_check import restore_open
-from redis_ledger.fsck.partition_facts import LedgerRow, Place
-from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.partition_facts import LedgerRow
 from redis_ledger.fsck.sidecar_repair import SidecarRepair
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.log_trace import OpenTransaction, open_text
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.reading import Reading
 from redis_ledger.txn.coordinator import Decision, Participant, Producer
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import TxnState
@@ -53,12 +54,15 @@ class Repairs:
             "own_aside": self._own_aside,
         }
 
+    async def _write(self, changes: Edit) -> bool:
+        return await carry_out(self._reading.store, changes)
+
     async def apply(self, repair: Edit | Action | None) -> bool:
         """Whether anything was written."""
         if repair is None:
             return False
         if isinstance(repair, Edit):
-            return await self._reading.write(repair)
+            return await self._write(repair)
         return await self._actions[repair.name](*repair.args)
 
     # -- transactions ------------------------------------------------------------------------------------------------
@@ -79,7 +83,7 @@ class Repairs:
         row_text = open_text(held, own.coordinator, serial)
         opened, pid_name = place.keys.open, str(pid).encode()
         write = restore_open(list(guards), opened, place.keys.firsts, pid_name, row_text, held.first_offset)
-        return await self._reading.write(write)
+        return await self._write(write)
 
     async def _own_aside(self, place: Place, name: bytes) -> bool:
         return await SidecarRepair(self._reading, self._clock).own(place, name)
@@ -109,7 +113,7 @@ class Repairs:
         further = [member.removeprefix(prefix).decode() for member in wide or ()]
         text = logged.row(nonce, further, self._clock.now_ms())
         guards = [hget(k.txns, serial, row), hget(k.outcomes, serial, None)]
-        return await self._reading.write(
+        return await carry_out(self._reading.store,
             edit(
                 guards, ("HSET", k.txns, serial, text.text), ("ZADD", k.order, 0, padded(serial)),
                 ("ZADD", k.deadlines, text.deadline, serial),
@@ -156,7 +160,9 @@ class Repairs:
             writes = [Write("HSET", k.live, (entry, text))]
             if "1" not in text:
                 writes = [Write("HDEL", k.live, (entry,)), Write("XDEL", k.log, (f"{entry}-1",))]
-            has_written |= await self._reading.write(Edit((*guards, hget(k.live, entry, stored)), tuple(writes)))
+            has_written |= await carry_out(
+                self._reading.store, Edit((*guards, hget(k.live, entry, stored)), tuple(writes))
+            )
         return has_written
 
     async def _relive(self, place: CoordinatorPlace, number: str, bits: bytes | None, records: int) -> bool:
@@ -170,11 +176,11 @@ class Repairs:
         if not alive or "1" not in right:
             right = "1" * records if not alive else right  # without rows, all of them may be needed
         if "1" in right:
-            return await self._reading.write(edit([hget(k.live, number, bits)], ("HSET", k.live, number, right)))
+            return await self._write(edit([hget(k.live, number, bits)], ("HSET", k.live, number, right)))
         writes: list[Any] = [Write("XDEL", k.log, (f"{number}-1",))]
         if bits is not None:
             writes.append(Write("HDEL", k.live, (number,)))
-        return await self._reading.write(Edit((hget(k.live, number, bits),), tuple(writes)))
+        return await self._write(Edit((hget(k.live, number, bits),), tuple(writes)))
 
     # -- delayed records ---------------------------------------------------------------------------------------------
 
@@ -210,7 +216,7 @@ class Repairs:
             for at in places:
                 bits[at >> 3] = bits[at >> 3] | 1 << (at & 7) if is_set else bits[at >> 3] & ~(1 << (at & 7))
             write = ("HSET", k.delay.live, chunk, bytes(bits)) if any(bits) else ("HDEL", k.delay.live, chunk)
-            has_written |= await self._reading.write(edit([hget(k.delay.live, chunk, stored)], write))
+            has_written |= await self._write(edit([hget(k.delay.live, chunk, stored)], write))
         return has_written
 
     async def _empty_closing(self, place: Place) -> bool:
@@ -221,7 +227,9 @@ class Repairs:
                 some = members[at : at + 100]
                 writes = [Write("ZADD", d.queue, ("NX", due, member)) for member, due in some]
                 writes += [Write("ZREM", d.closing, (member,)) for member, _ in some]
-                has_written |= await self._reading.write(Edit((hget(d.state, "closing", ""),), tuple(writes)))
+                has_written |= await carry_out(
+                    self._reading.store, Edit((hget(d.state, "closing", ""),), tuple(writes))
+                )
         return has_written
 
     async def _delay_row(self, place: Place, number: int, active: bytes | None) -> bool:
@@ -237,7 +245,7 @@ class Repairs:
             last = newest[0][0]  # a sealed ledger may have refused entries after its last one
         issued = int(last.partition(b"-")[2])
         row = LedgerRow(issued, issued - length, sealed, -1, 0, 0, self._clock.now_ms())
-        return await self._reading.write(edit([hget(k.ledgers, number, None)], ("HSET", k.ledgers, number, row.text)))
+        return await self._write(edit([hget(k.ledgers, number, None)], ("HSET", k.ledgers, number, row.text)))
 
     async def _rebuild_parts(self, place: Place, entry: int, dues: dict[int, int], is_whole: bool) -> bool:
         """Marks of an entry's records: those that are indexed by themselves are pending, the others if it is."""
@@ -262,5 +270,5 @@ class Repairs:
             for index, due in dues.items():
                 if marks[index] == "m" and moved[index] is None:
                     writes.append(Write("HSET", d.moved, (f"{entry}.{index}", due)))
-            return await self._reading.write(Edit((hget(d.parts, entry, None),), tuple(writes)))
+            return await self._write(Edit((hget(d.parts, entry, None),), tuple(writes)))
         return False

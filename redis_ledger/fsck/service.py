@@ -16,15 +16,15 @@ from redis_ledger.fsck.catalog_reader import CatalogReader
 from redis_ledger.fsck.coordinator_facts import CoordinatorPlace
 from redis_ledger.fsck.coordinator_reader import CoordinatorReader
 from redis_ledger.fsck.delay_reader import DelayReader
-from redis_ledger.fsck.finding import Finding, persistent
+from redis_ledger.fsck.finding import Finding, carry_out, persistent
 from redis_ledger.fsck.key_table import deletion
 from redis_ledger.fsck.keyspace import Keyspace
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.partition_reader import PartitionReader
-from redis_ledger.fsck.reading import Reading
 from redis_ledger.fsck.repair import Repairs
-from redis_ledger.fsck.snapshot_store import SnapshotUse
+from redis_ledger.ledger.buffer_snapshot_store import SnapshotUse
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.reading import Reading
 from redis_ledger.store.store import Store
 
 BETWEEN_S = 0.5  # between two looks at a difference
@@ -158,5 +158,5 @@ class Fsck:
 
     async def _apply(self, finding: Finding, repair: bool) -> bool:
         if finding.kind in DELETABLE and finding.key in self._delete:
-            return await self.reading.write(deletion(finding.key.encode()))
+            return await carry_out(self.reading.store, deletion(finding.key.encode()))
         return repair and await self._repairs.apply(finding.repair)

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from redis_ledger.fsck.finding import Action, Edit, Finding, edit, hget
-from redis_ledger.fsck.log_trace import read_open
-from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts, Place
+from redis_ledger.fsck.partition_facts import LedgerRow, PartitionFacts
 from redis_ledger.fsck.payload_check import why_unreadable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.ledger.log_trace import read_open
 from redis_ledger.ledger.open_row import Aside, OpenRow
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.sidecar import BufferedBatch, parse_batch, transaction_of
 
 ABORTED, TRIMMED = b"!A ", b"!T "

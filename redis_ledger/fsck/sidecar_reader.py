@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from redis_ledger.fsck.finding import Finding
-from redis_ledger.fsck.log_trace import read_open
-from redis_ledger.fsck.partition_facts import PartitionFacts, Place
-from redis_ledger.fsck.reading import PAGE, Reading
+from redis_ledger.fsck.partition_facts import PartitionFacts
 from redis_ledger.fsck.sidecar_check import (
     ABORTED,
     TRIMMED,
@@ -25,8 +23,11 @@ from redis_ledger.fsck.sidecar_check import (
     stray,
 )
 from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.ledger.log_trace import read_open
 from redis_ledger.ledger.open_row import OpenRow
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.sidecar import is_reference, parse_batch, transaction_of, txn_name
+from redis_ledger.store.reading import PAGE, Reading
 
 NAMES_MAX = 100_000  # transactions in the buffer that one look compares with the log
 BATCHES_MAX = 20_000  # of an open transaction that is compared batch by batch

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from redis_ledger.clock import Clock
 from redis_ledger.errors import TransactionNotFound
 from redis_ledger.fsck.coordinator_facts import TxnRow
-from redis_ledger.fsck.finding import Edit, Guard, edit, hget
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
+from redis_ledger.fsck.finding import Edit, Guard, carry_out, edit, hget
 from redis_ledger.fsck.sidecar_check import ABORTED, check_order, read_batches
 from redis_ledger.fsck.sidecar_reader import BATCHES_MAX
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.open_row import Aside, OpenRow
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.reading import Reading
 
 
 class SidecarRepair:
@@ -30,12 +30,12 @@ class SidecarRepair:
         guards = [hget(k.state, "next", following), Guard("ZLEXCOUNT", k.sidecar, (low, high), len(members or ()))]
         row = await self._owner(place, name, members or (), int(following or 0))
         if row is None:
-            return await self._reading.write(edit(guards, ("ZADD", k.sidecar, 0, ABORTED + name)))
+            return await carry_out(self._reading.store, edit(guards, ("ZADD", k.sidecar, 0, ABORTED + name)))
         pid, opened = row
         guards.append(hget(k.open, pid, None))
         writes = (("HSET", k.open, pid, opened.text), ("ZADD", k.firsts, opened.score, pid))
         write: Edit = edit(guards, *writes)
-        return await self._reading.write(write)
+        return await carry_out(self._reading.store, write)
 
     async def _owner(
         self, place: Place, name: bytes, members: Sequence[bytes], following: int

@@ -8,12 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
 from redis_ledger.fsck.finding import Finding, edit, hget
-from redis_ledger.fsck.log_trace import LogTrace, Marker, TraceCounts
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.producer_check import check_aborted
-from redis_ledger.fsck.snapshot import ProducerWindow
-from redis_ledger.fsck.snapshot_store import Snapshot
+from redis_ledger.ledger.buffer_snapshot import ProducerWindow
+from redis_ledger.ledger.buffer_snapshot_store import Snapshot
 from redis_ledger.ledger.entries import Aborted, LogEntry
+from redis_ledger.ledger.log_trace import LogTrace, Marker, TraceCounts, aborts_of
+from redis_ledger.ledger.place import Place
 
 
 def snapshot_finding(place: Place, head: bytes | None, why: str) -> Finding:
@@ -62,10 +62,6 @@ class SnapshotComparison:
         if self._snapshot is None or self._difference is None:
             return ""
         return self._difference or compare_aborts(self._snapshot.aborted, self._aborts, start)
-
-
-def aborts_of(markers: Iterable[Marker]) -> list[Aborted]:
-    return [Aborted(m.producer_id, m.first_offset, m.offset, m.stable) for m in markers if not m.is_commit]
 
 
 def compare_trace(snapshot: Snapshot, trace: LogTrace, end: int) -> str:

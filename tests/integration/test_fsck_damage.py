@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redis_ledger.fsck import cursor_reader, delay_reader, partition_reader, reading, service
+from redis_ledger.fsck import cursor_reader, delay_reader, partition_reader, service
+from redis_ledger.store import reading
 from redis_ledger.store.keys import CatalogKeys, CoordinatorKeys
 from tests.support.broker import one, values_of
 from tests.support.fsck_damages import CASES, WITHOUT_CASE, Case, documented, partition

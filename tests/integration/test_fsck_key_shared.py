@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.fsck import cursor_reader, reading, service
+from redis_ledger.fsck import cursor_reader, service
 from redis_ledger.fsck.service import Fsck
+from redis_ledger.store import reading
 from redis_ledger.store.keys import PartitionKeys
 from tests.support.broker import one
 

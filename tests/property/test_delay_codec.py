@@ -17,10 +17,10 @@ from redis_ledger.delay.bucket import (
     encode_metadata,
     encode_segment,
 )
-from redis_ledger.delay.column_codec import pack, unpack
 from redis_ledger.delay.entry import WHOLE, Indexed
 from redis_ledger.delay.live_bitmap import LiveBitmap
 from redis_ledger.delay.merge import merged
+from redis_ledger.ledger.column_codec import pack, unpack
 from redis_ledger.proto.delay_bucket_pb2 import Columns
 
 FAR = 200  # between the smallest and the largest of what is near

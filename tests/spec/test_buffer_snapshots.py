@@ -10,10 +10,10 @@ from crc32c import crc32c
 
 from redis_ledger.broker.types import ProducerSequence
 from redis_ledger.fsck import service
-from redis_ledger.fsck.log_trace import OpenTransaction
-from redis_ledger.fsck.snapshot import FANOUT, SEALED_ROWS, VERSION, UnusableSnapshot
-from redis_ledger.fsck.snapshot_taker import SnapshotTaker
+from redis_ledger.ledger.buffer_snapshot import FANOUT, SEALED_ROWS, VERSION, UnusableSnapshot
+from redis_ledger.ledger.buffer_snapshot_taker import SnapshotTaker
 from redis_ledger.ledger.entries import Aborted
+from redis_ledger.ledger.log_trace import OpenTransaction
 from redis_ledger.proto.buffer_snapshot_pb2 import BufferSnapshot
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.scripts import Script

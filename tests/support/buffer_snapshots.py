@@ -6,14 +6,14 @@ from typing import Any
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
 from redis_ledger.fsck.service import Fsck, Report
-from redis_ledger.fsck.snapshot_store import Snapshot, SnapshotStore
-from redis_ledger.fsck.snapshot_taker import Taken
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.buffer_snapshot_store import Snapshot, SnapshotStore
+from redis_ledger.ledger.buffer_snapshot_taker import Taken
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.transactional_writes import WrittenPartition
 from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.reading import Reading
 from tests.support.broker import begun
 
 # ARGV: count, 1 if each is an aborted transaction of two entries, time.  Entries without payload.  Coordinators change

@@ -9,8 +9,8 @@ from redis_ledger.broker.types import SubscriptionKind
 from redis_ledger.cursor.registration import KINDS
 from redis_ledger.cursor.script_errors import unknown
 from redis_ledger.errors import UnknownTopic
-from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.reading import Read, Reading
 
 
 class CursorNow(NamedTuple):

@@ -31,9 +31,9 @@ from redis_ledger.errors import (
     UnknownPartition,
     WrongSubscriptionKind,
 )
-from redis_ledger.fsck.reading import Reading, pairs
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.store.reading import Reading, pairs
 from redis_ledger.store.store import Store
 
 RANGES_MAX = 50_000  # of a snapshot

@@ -1,6 +1,6 @@
 """Looks into a subscription without changing it: pending acknowledgements, the state of one record, its backlog.
 
-Every read is bounded, and several reads that must agree are of one moment (fsck/reading.py).
+Every read is bounded, and several reads that must agree are of one moment (store/reading.py).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from redis_ledger.cursor.record_state import RecordFacts, RecordState
 from redis_ledger.cursor.slot_queues import PER_PLACE
 from redis_ledger.cursor.unacked import Lease, lease_of, parse
 from redis_ledger.errors import CoordinatorNotFound, StoredDamaged, TransactionNotFound
-from redis_ledger.fsck.reading import Read, Reading
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.entries import LogEntry, is_aborted, parse_log
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.reading import Read, Reading
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 

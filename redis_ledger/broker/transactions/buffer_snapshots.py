@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.snapshot_taker import SnapshotTaker, Taken
+from redis_ledger.ledger.buffer_snapshot_taker import SnapshotTaker, Taken
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.place import Place
 from redis_ledger.ledger.transactional_writes import TransactionalWrites, Writes, WrittenPartition
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store

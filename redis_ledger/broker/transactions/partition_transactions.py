@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from redis_ledger.errors import TransactionNotFound, UnknownTopic
-from redis_ledger.fsck.reading import Reading
-from redis_ledger.fsck.snapshot_store import StoredHead
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.buffer_snapshot_store import StoredHead
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.entries import Aborted, parse_aborted
 from redis_ledger.ledger.open_row import parse_open
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.reading import Reading
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.states import TxnState

@@ -9,8 +9,8 @@ import pytest
 from redis_ledger.fsck.cursor_check import SubscriptionPlace, check_cursor, check_lease_index, check_pending
 from redis_ledger.fsck.cursor_facts import CursorFacts, acked, complement, overlaps
 from redis_ledger.fsck.finding import Edit
-from redis_ledger.fsck.partition_facts import Place
 from redis_ledger.fsck.register_check import check_register
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import PartitionKeys
 
 KEYS = PartitionKeys("rl", "t", 0)

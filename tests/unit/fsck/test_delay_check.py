@@ -10,7 +10,7 @@ from redis_ledger.delay.entry import Bucket, Indexed
 from redis_ledger.fsck.delay_check import check_buckets, check_delay
 from redis_ledger.fsck.delay_facts import BucketFacts, DelayFacts
 from redis_ledger.fsck.offload_check import check_manifest
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import PartitionKeys
 
 PLACE = Place("t", "id", 0, PartitionKeys("rl", "t", 0))

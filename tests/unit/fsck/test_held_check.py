@@ -10,7 +10,7 @@ import pytest
 from redis_ledger.fsck.coordinator_facts import padded
 from redis_ledger.fsck.finding import Edit
 from redis_ledger.fsck.held_check import HeldCheck
-from redis_ledger.fsck.partition_facts import Place
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import PartitionKeys
 
 PLACE = Place("t", "abc", 0, PartitionKeys("rl", "t", 0))

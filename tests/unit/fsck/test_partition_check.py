@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from redis_ledger.fsck.finding import Edit, hget
-from redis_ledger.fsck.log_trace import LogTrace, Marker
 from redis_ledger.fsck.partition_check import check_partition
-from redis_ledger.fsck.partition_facts import PartitionFacts, Place, StreamFacts
+from redis_ledger.fsck.partition_facts import PartitionFacts, StreamFacts
 from redis_ledger.fsck.payload_check import check_payload
 from redis_ledger.fsck.producer_check import Decided, check_aborted, check_markers, check_windows
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import TRANSACTIONAL, Aborted, LogEntry
+from redis_ledger.ledger.log_trace import LogTrace, Marker
+from redis_ledger.ledger.place import Place
 from redis_ledger.store.keys import PartitionKeys
-from tests.unit.fsck.test_log_trace import batch, marker
+from tests.unit.ledger.test_log_trace import batch, marker
 
 PLACE = Place("t", "abc", 0, PartitionKeys("rl", "t", 0))
 STATE = {

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redis_ledger.fsck.finding import Finding, edit
-from redis_ledger.fsck.log_trace import Batch, LedgerTrace, LogTrace, OpenTransaction, TraceCounts
-from redis_ledger.fsck.snapshot import (
+from redis_ledger.fsck.snapshot_check import (
+    SnapshotComparison,
+    compare_aborts,
+    end_of_stretch,
+    needs_whole_log,
+)
+from redis_ledger.ledger.buffer_snapshot import (
     FANOUT,
     LEDGERS_MAX,
     LastEntry,
@@ -25,14 +30,7 @@ from redis_ledger.fsck.snapshot import (
     join_windows,
     mergeable,
 )
-from redis_ledger.fsck.snapshot_check import (
-    SnapshotComparison,
-    aborts_of,
-    compare_aborts,
-    end_of_stretch,
-    needs_whole_log,
-)
-from redis_ledger.fsck.snapshot_store import (
+from redis_ledger.ledger.buffer_snapshot_store import (
     PartitionNow,
     Snapshot,
     StoredHead,
@@ -40,7 +38,8 @@ from redis_ledger.fsck.snapshot_store import (
     refuse_foreign,
 )
 from redis_ledger.ledger.entries import TRANSACTIONAL, Aborted, LogEntry
-from tests.unit.fsck.test_log_trace import batch, marker
+from redis_ledger.ledger.log_trace import Batch, LedgerTrace, LogTrace, OpenTransaction, TraceCounts, aborts_of
+from tests.unit.ledger.test_log_trace import batch, marker
 
 ENTRY = LastEntry(8, 9, 7, 3, 5_000)
 INDEX = SnapshotIndex(

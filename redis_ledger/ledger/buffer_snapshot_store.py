@@ -13,10 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from redis_ledger.fsck.log_trace import LogTrace
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
-from redis_ledger.fsck.snapshot import (
+from redis_ledger.ledger.buffer_snapshot import (
     LastEntry,
     ProducerWindow,
     Segment,
@@ -28,6 +25,9 @@ from redis_ledger.fsck.snapshot import (
     join_windows,
 )
 from redis_ledger.ledger.entries import Aborted, LogEntry, parse_log
+from redis_ledger.ledger.log_trace import LogTrace
+from redis_ledger.ledger.place import Place
+from redis_ledger.store.reading import Reading
 
 ATTEMPTS = 3  # at a snapshot that is replaced while it is read
 

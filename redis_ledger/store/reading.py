@@ -1,4 +1,4 @@
-"""Reads of fsck: pages, and several reads of one moment.
+"""Bounded reads for inspection and checks: pages, and several reads of one moment.
 
 No command reads more than a few hundred members, or a megabyte of payload, so none blocks Redis for more than 10 ms.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from redis_ledger.fsck.finding import Arg, Edit
-from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ReplyError, Store
 
-READ, WRITE = Script.load("fsck/read"), Script.load("fsck/write")
+READ = Script.load("fsck/read")
 PAGE = 200  # members of one page
 SMALL = 500  # a hash or sorted set up to this size is read at once
 Read = tuple[Any, ...]  # command, key, arguments
+Arg = bytes | str | int
 
 
 class Reading:
@@ -42,18 +41,6 @@ class Reading:
             args += (command, at[key], len(rest), *rest)
         replies = await self.store.call(READ, keys, args)
         return [None if isinstance(reply, ReplyError) else reply for reply in replies]
-
-    async def write(self, edit: Edit) -> bool:
-        """Carries out an edit; False if a guard no longer holds."""
-        keys = list(dict.fromkeys([guard.key for guard in edit.guards] + [write.key for write in edit.writes]))
-        at = {key: number for number, key in enumerate(keys, 1)}
-        args: list[Arg] = [len(edit.guards)]
-        for guard in edit.guards:
-            args += (guard.command, at[guard.key], len(guard.args), *guard.args, _expected(guard.expected))
-        for write in edit.writes:
-            args += (write.command, at[write.key], len(write.args), *write.args)
-        reply = await self.store.call(WRITE, keys, args)
-        return bool(reply[0] == Status.OK)
 
     async def fields(self, slot: bytes, key: bytes) -> AsyncIterator[list[bytes]]:
         """Fields of a hash in pages, without the sentinel."""
@@ -81,12 +68,6 @@ class Reading:
                 yield rows
             if cursor == b"0":
                 return
-
-
-def _expected(reply: bytes | str | int | None) -> bytes:
-    if reply is None:
-        return b"-"
-    return b"=" + (reply if isinstance(reply, bytes) else str(reply).encode())
 
 
 def pairs(flat: Sequence[bytes] | None) -> dict[bytes, bytes]:

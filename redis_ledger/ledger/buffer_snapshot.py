@@ -17,8 +17,9 @@ from typing import Final, NamedTuple
 from crc32c import crc32c
 from google.protobuf.message import DecodeError, Message
 
-from redis_ledger.delay.column_codec import pack, unpack
-from redis_ledger.fsck.log_trace import (
+from redis_ledger.ledger.column_codec import pack, unpack
+from redis_ledger.ledger.entries import Aborted, LogEntry
+from redis_ledger.ledger.log_trace import (
     WINDOW,
     Batch,
     LedgerTrace,
@@ -26,7 +27,6 @@ from redis_ledger.fsck.log_trace import (
     OpenTransaction,
     TraceCounts,
 )
-from redis_ledger.ledger.entries import Aborted, LogEntry
 from redis_ledger.proto.buffer_snapshot_pb2 import AbortedSegment, BufferSnapshot, WindowSegment
 from redis_ledger.proto.delay_bucket_pb2 import Columns
 

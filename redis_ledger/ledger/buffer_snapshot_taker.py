@@ -17,10 +17,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from redis_ledger.fsck.log_trace import LogTrace, Marker
-from redis_ledger.fsck.partition_facts import Place
-from redis_ledger.fsck.reading import Reading
-from redis_ledger.fsck.snapshot import (
+from redis_ledger.ledger.buffer_snapshot import (
     SEALED_ROWS,
     WINDOWS_MAX,
     LastEntry,
@@ -34,9 +31,11 @@ from redis_ledger.fsck.snapshot import (
     join_windows,
     mergeable,
 )
-from redis_ledger.fsck.snapshot_check import aborts_of
-from redis_ledger.fsck.snapshot_store import SnapshotStore, Stored, StoredHead, field, refuse_by_log
+from redis_ledger.ledger.buffer_snapshot_store import SnapshotStore, Stored, StoredHead, field, refuse_by_log
 from redis_ledger.ledger.entries import Aborted, LogEntry, parse_log
+from redis_ledger.ledger.log_trace import LogTrace, Marker, aborts_of
+from redis_ledger.ledger.place import Place
+from redis_ledger.store.reading import Reading
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store

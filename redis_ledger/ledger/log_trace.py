@@ -18,7 +18,7 @@ from typing import NamedTuple
 from redis_ledger.errors import StoredDamaged
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import open_row
-from redis_ledger.ledger.entries import COMMIT, SIDECAR, LogEntry
+from redis_ledger.ledger.entries import COMMIT, SIDECAR, Aborted, LogEntry
 from redis_ledger.ledger.open_row import OpenRow
 from redis_ledger.ledger.sidecar import is_reference
 
@@ -221,3 +221,7 @@ def parse_numbers(row: Mapping[bytes, bytes], names: Iterable[str]) -> tuple[dic
         except (KeyError, ValueError):
             wrong.append(name)
     return found, wrong
+
+
+def aborts_of(markers: Iterable[Marker]) -> list[Aborted]:
+    return [Aborted(m.producer_id, m.first_offset, m.offset, m.stable) for m in markers if not m.is_commit]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from redis_ledger.fsck.log_trace import Batch, Gap, LogTrace, Marker, Window, window_text
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.log_trace import Batch, Gap, LogTrace, Marker, Window, window_text
 
 
 def batch(
