@@ -113,7 +113,7 @@ async def test_no_secret_is_in_what_a_broker_writes_whatever_goes_wrong(tmp_path
     server.start()
     url = f"redis://:{PASSWORD}@127.0.0.1:{server.port}"
     served = Serve(
-        "--log-level", "debug", "--log-format", shape, "--set", "redis_retry_ms=300", "--set", f"prefix={prefix}",
+        "--log-level", "debug", "--log-format", shape, "--set", "redis_retry_ms=2000", "--set", f"prefix={prefix}",
         environ={"REDIS_LEDGER_REDIS_URL": url},
     )  # fmt: skip
     try:
@@ -143,7 +143,7 @@ def test_a_redis_login_failure_is_logged_without_the_password(tmp_path):
     server.start()
     served = Serve(
         "--set",
-        "redis_retry_ms=300",
+        "redis_retry_ms=2000",
         environ={"REDIS_LEDGER_REDIS_URL": f"redis://:{PASSWORD}@127.0.0.1:{server.port}"},
     )
     try:
