@@ -1,6 +1,7 @@
 """Generates redis_ledger/kafka/protocol/messages/ from redis_ledger/kafka/protocol/schemas/; both are committed.
 
-Request encoders and response decoders, which only clients need, go to tests/support/kafka_codec/messages/.
+Request encoders and response decoders, which only clients need, are made when tests and benches use them
+(tests/support/kafka_codec.py).
 
     .venv/bin/python scripts/gen_wire.py                            writes them
     .venv/bin/python scripts/gen_wire.py --check                    lists stale files, exit code 1
@@ -24,7 +25,6 @@ from scripts.wire import module, schema  # noqa: E402  a script has its own fold
 
 WIRE = ROOT / "redis_ledger" / "kafka" / "protocol"
 SCHEMAS, TARGET = WIRE / "schemas", WIRE / "messages"
-CLIENT = ROOT / "tests" / "support" / "kafka_codec" / "messages"
 
 # The versions that the codec speaks.  Absent ones would have to be built first, newer ones are not stable in 4.4.0.
 APIS = {
@@ -74,18 +74,21 @@ def generate() -> dict[Path, str]:
     for message in read:
         reads = message.name in READ_BY_BROKER or message.kind == "request"
         writes = message.kind == "response"
-        if reads or writes:
-            made[TARGET / f"{message.module}.py"] = module.module(message, classes=True, decode=reads, encode=writes)
-        made[CLIENT / f"{message.module}.py"] = module.module(
-            message, classes=not (reads or writes), decode=not reads, encode=not writes
-        )
+        made[TARGET / f"{message.module}.py"] = module.module(message, classes=True, decode=reads, encode=writes)
     return made
+
+
+def client_source(name: str) -> str:
+    """The client's half of a message.  name: as in `ProduceRequest`."""
+    message = schema.read(SCHEMAS / f"{name}.json", NAMES[name])
+    reads = message.kind == "response"
+    return module.module(message, classes=False, decode=reads, encode=not reads)
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Files that differ from the generated content, and generated files without a schema."""
     differing = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    orphans = [path for folder in (TARGET, CLIENT) for path in folder.glob("*.py") if path not in wanted]
+    orphans = [path for path in TARGET.glob("*.py") if path not in wanted]
     orphans += [path for path in SCHEMAS.glob("*.json") if path.stem not in NAMES]
     return sorted(differing + orphans)
 

@@ -1,7 +1,7 @@
 """Puts generated modules together: the classes of one message, its decoders and encoders, and a table of versions.
 
-A broker reads requests and writes responses; tests and benches, as clients, do the opposite.  What only they need goes
-into a module of its own, which imports the classes.
+A broker reads requests and writes responses; tests and benches, as clients, do the opposite.  What only they need is a
+module of its own, which imports the classes.
 
 Versions whose layout is the same share a function; most messages have three or four layouts for ten versions.
 """

@@ -69,7 +69,6 @@ def test_spans_are_told_as_people_would():
 
 def test_a_file_that_is_stale_or_nobody_s_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(gen_wire, "TARGET", tmp_path)
-    monkeypatch.setattr(gen_wire, "CLIENT", tmp_path / "client")
     (tmp_path / "orphan.py").write_text("")
     (tmp_path / "same.py").write_text("same")
     (tmp_path / "old.py").write_text("old")

@@ -1,13 +1,12 @@
 """The client's half of Kafka's wire format: writes requests and reads responses.
 
-The broker's half is redis_ledger/kafka/protocol; `make generate` generates the messages of both from the same schemas.
+The broker's half is redis_ledger/kafka/protocol/messages.  The same generator makes this one, in memory, on first use.
 """
 
 from __future__ import annotations
 
 import struct
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
@@ -18,8 +17,10 @@ from redis_ledger.kafka.protocol.messages.consumer_protocol_assignment import Co
 from redis_ledger.kafka.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from redis_ledger.kafka.protocol.primitives import DAMAGE, BadFrame, Buffer, Decoder, Encoder, Message, skip_tags
 from redis_ledger.kafka.protocol.registry import message_module
-from tests.support.kafka_codec.messages import consumer_protocol_assignment, consumer_protocol_subscription
+from scripts.gen_wire import NAMES, client_source
+from scripts.wire.schema import snake
 
+_SCHEMAS = {snake(name): name for name in NAMES}
 _length = struct.Struct(">i")
 _request_head = struct.Struct(">ihhi")
 
@@ -39,7 +40,10 @@ def decode_response(api_key: int, version: int) -> Decoder[Any]:
 @cache
 def client_module(name: str) -> ModuleType:
     """name: of the message, as in `produce_request`."""
-    return import_module(f"tests.support.kafka_codec.messages.{name}")
+    made = ModuleType(f"kafka_codec.{name}")
+    source = client_source(_SCHEMAS[name])
+    exec(compile(source, f"<the client's half of {name}>", "exec"), vars(made))
+    return made
 
 
 @cache
@@ -79,11 +83,11 @@ def read_response(api_key: int, version: int, frame: memoryview) -> tuple[int, A
 
 
 def subscription(version: int, message: ConsumerProtocolSubscription) -> bytes:
-    return _write(version, message, consumer_protocol_subscription.ENCODERS)
+    return _write(version, message, client_module("consumer_protocol_subscription").ENCODERS)
 
 
 def assignment(version: int, message: ConsumerProtocolAssignment) -> bytes:
-    return _write(version, message, consumer_protocol_assignment.ENCODERS)
+    return _write(version, message, client_module("consumer_protocol_assignment").ENCODERS)
 
 
 def _write(version: int, message: Message, encoders: dict[int, Encoder[Message]]) -> bytes:
