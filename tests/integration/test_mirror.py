@@ -25,15 +25,17 @@ from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, admin
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.records.read import decode
+from tests.support.bombs import value_bomb
 from tests.support.broker import eventually, one, records, values_of
-from tests.support.kafka_client import listening
+from tests.support.kafka_batches import produce, produced
+from tests.support.kafka_client import KafkaClient, listening
 
 PARTITIONS = 2
 
 
 class Cluster:
     def __init__(self, broker: Broker, address: tuple[str, int]) -> None:
-        self.broker = broker
+        self.broker, self.address = broker, address
         self.url = f"kafka://{address[0]}:{address[1]}"
         self.hosts = f"{address[0]}:{address[1]}"
 
@@ -385,3 +387,14 @@ async def test_wrong_password_error_has_the_text_of_the_broker(redis_url, prefix
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert "--from cannot be used" in err
     assert "user name or password is wrong" in err
+
+
+@pytest.mark.parametrize(
+    ("value_bytes", "reason"), [(60 << 20, "unpack to more than 33554432"), (9 << 20, "has more than 8388608")]
+)
+async def test_a_batch_that_cannot_be_copied_is_named(source, target, value_bytes, reason):
+    await fill(source, 0, 2, transactional=False)
+    async with KafkaClient(source.address) as client:
+        assert produced(await client.ask(produce("orders", value_bomb(value_bytes), partition=1), 9)).error_code == 0
+    with pytest.raises(CommandError, match=f"offset 1 of orders:1 on the source .*{reason} bytes.*--topics"):
+        await Mirror(wanted(source, target)).run()

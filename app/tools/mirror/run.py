@@ -21,14 +21,16 @@ from typing import Any
 import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
-from aiokafka.errors import OffsetOutOfRangeError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import MessageSizeTooLargeError, OffsetOutOfRangeError, TopicAlreadyExistsError, for_code
 from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
 from redis_ledger.app.process.command_error import CommandError
+from redis_ledger.app.tools.mirror.bounded import limit_unpacking
 from redis_ledger.app.tools.mirror.endpoint import started
 from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, stretches
 
 RECORDS_AT_ONCE = 5_000
+RECORD_BYTES_MAX = 8 << 20
 WAIT_MS = 500
 GATHER_S = 0.5  # between transactions near the end of the log: each transaction adds a range per partition
 LOOK_EVERY_S = 10.0  # for new topics and partitions
@@ -88,6 +90,7 @@ class Mirror:
 
         between: an async function that is called between transactions.  Raises aiokafka's KafkaError, and CommandError.
         """
+        limit_unpacking()
         async with self._ends() as (consumer, producer):
             await self._check_ends()
             await self._topics(consumer, producer)
@@ -154,7 +157,7 @@ class Mirror:
             await stack.enter_async_context(started(consumer, "--from"))
             producer = AIOKafkaProducer(
                 **self.options.target, transactional_id=self.options.group, linger_ms=5, max_batch_size=1 << 20,
-                max_request_size=8 << 20, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+                max_request_size=RECORD_BYTES_MAX, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
             )  # fmt: skip
             await stack.enter_async_context(started(producer, "--to"))
             yield consumer, producer
@@ -252,8 +255,14 @@ async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: Consumer
         batch = producer.create_batch()
         batch.append(timestamp=timestamp, key=None, value=None, headers=headers)
         sent: asyncio.Future[Any] = await producer.send_batch(batch, at.topic, partition=at.partition)
-    else:
+        return sent
+    try:
         sent = await producer.send(at.topic, value, key, at.partition, timestamp_ms=timestamp, headers=headers)
+    except MessageSizeTooLargeError:
+        raise CommandError(
+            f"The record at offset {record.offset} of {at.topic}:{at.partition} on the source has more than "
+            f"{RECORD_BYTES_MAX} bytes. Leave this topic out with --topics."
+        ) from None
     return sent
 
 
