@@ -13,6 +13,7 @@ imported into one topic.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ from redis_ledger.store.store import ReplyError, Store
 STREAM_HEADER, ID_HEADER = "redis-stream", "redis-stream-id"
 STEP = 1_000
 STEP_BYTES = 2 << 20  # size of the fields: as JSON they may become six times larger
+PAGE_BYTES = 16 << 20  # about as much is read from the stream at a time
+ID = re.compile(rb"\d{1,20}-\d{1,20}")
 LOOK_BACK = 64  # number of newest records of a partition to search for an id
 
 
@@ -77,13 +80,16 @@ class Stream:
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self._key = store, name.encode()
+        self._page = 16  # the number of entries to read next
 
     async def exists(self) -> bool:
         return bool(await self._store.command("TYPE", self._key, key=self._key) == b"stream")
 
     async def after(self, id: Id) -> list[Entry]:
-        """The next STEP entries after an id."""
-        rows = await self._store.command("XRANGE", self._key, f"({id}", "+", "COUNT", STEP, key=self._key)
+        """The next entries after an id, at most STEP; none at the end of the stream."""
+        rows = await self._store.command("XRANGE", self._key, f"({id}", "+", "COUNT", self._page, key=self._key)
+        size = 1 + sum(len(each) for _, row in rows for each in row)
+        self._page = min(max(self._page * PAGE_BYTES // size, 1), self._page * 2, STEP)
         return [Entry(Id.parse(at.decode()), dict(zip(row[::2], row[1::2], strict=True))) for at, row in rows]
 
     @property
@@ -104,8 +110,8 @@ class Stream:
         found = {}
         for row in rows:
             facts = dict(zip(row[::2], row[1::2], strict=True))
-            name, done = facts[b"name"].decode(), Id.parse(facts[b"last-delivered-id"].decode())
-            pending = await self._store.command("XPENDING", self._key, name, key=self._key)
+            name, done = _text(facts[b"name"]), Id.parse(facts[b"last-delivered-id"].decode())
+            pending = await self._store.command("XPENDING", self._key, facts[b"name"], key=self._key)
             if pending[0]:
                 first = Id.parse(pending[1].decode())
                 done = Id(first.ms, first.sequence - 1) if first.sequence else Id(first.ms - 1, (1 << 63) - 1)
@@ -136,8 +142,9 @@ async def _newest_of(client: AsyncClient, topic: str, state: PartitionState, str
 def id_of(message: Message, stream: str) -> Id | None:
     """The id in a record's headers; None if the record is not from the stream."""
     held = message.headers.get(ID_HEADER)
-    is_of_it = message.headers.get(STREAM_HEADER) == stream.encode()
-    return Id.parse(held.decode()) if held is not None and is_of_it else None
+    if held is None or not ID.fullmatch(held) or message.headers.get(STREAM_HEADER) != stream.encode():
+        return None
+    return Id.parse(held.decode())
 
 
 async def carry(client: AsyncClient, stream: Stream, topic: str, shape: Shape) -> AsyncIterator[int]:

@@ -207,3 +207,15 @@ def test_a_missing_field_is_reported_before_any_write(url, client, stream, redis
 
 def test_a_missing_stream_is_reported(url, redis_url, prefix):
     assert "is not a stream in that Redis" in run(*words_of(url, redis_url, f"{prefix}none", "orders"), code=2).err
+
+
+def test_headers_of_other_producers_and_groups_of_any_name_do_not_end_it(url, client, stream, redis_url):
+    old, key = stream
+    client.topics.create("orders", 1)
+    with client.producer("orders") as producer:
+        for forged in ({"redis-stream": key, "redis-stream-id": b"\xff"}, {"redis-stream-id": "999999-0"}):
+            producer.send(b"x", headers=forged)
+    fill(stream, 0, 40)
+    old.xgroup_create(key, b"\xff", id="0")
+    assert run(*words_of(url, redis_url, key, "orders")).out.startswith("imported 40 entries")
+    assert [each.name for each in client.subscriptions.list("orders")] == ["ÿ"]
