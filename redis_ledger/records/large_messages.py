@@ -62,11 +62,13 @@ def describe(size: int, batch_bytes_max: int) -> tuple[Descriptor, int] | None:
 
 
 def descriptor_of(headers: Headers) -> Descriptor | None:
-    """None if the record is not a descriptor."""
+    """None if the record is not a descriptor.  Any producer can write the header, so numbers that no message has are
+    not believed: they would reach Content-Length and metrics."""
     parts = _parts(headers, DESCRIPTOR)
     if parts is None or not (parts[1].isdecimal() and parts[2].isdecimal()):
         return None
-    return Descriptor(parts[0], int(parts[1]), int(parts[2]))
+    found = Descriptor(parts[0], int(parts[1]), int(parts[2]))
+    return found if 0 < found.chunks <= found.size <= LARGE_BYTES_MAX else None
 
 
 def chunk_of(headers: Headers) -> Chunk | None:

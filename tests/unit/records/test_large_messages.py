@@ -56,6 +56,11 @@ def test_other_values_are_not_taken_for_headers_of_large_messages(value):
     assert copied_from([("rl-large-at", value)]) is None
 
 
+@pytest.mark.parametrize(("chunks", "size"), [(0, 0), (0, 1), (2, 1), (1, (1 << 30) + 1), (9 << 99, 9 << 99)])
+def test_numbers_that_no_large_message_has_are_not_believed(chunks, size):
+    assert descriptor_of([("rl-large", b"id %d %d" % (chunks, size))]) is None
+
+
 def test_the_copy_of_a_copy_still_locates_the_first_descriptor():
     own = [("a", b"b"), ("rl-large", b"id 1 2")]
     first = list(copied(own, "t", 3, 17))
