@@ -271,6 +271,8 @@ class SegmentFile:
                 f" checksum {own.get('checksum')}; the manifest entry has {segment.records} of {segment.first} to"
                 f" {segment.end}, checksum {segment.checksum}."
             )
+        if not self._file.schema_arrow.equals(SCHEMA):
+            raise OffloadedDamaged(f"{segment.file} has other columns than a segment.")
 
     def _spans(self) -> Iterator[GroupSpan]:
         metadata = self._file.metadata
@@ -278,6 +280,8 @@ class SegmentFile:
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             found = group.column(at).statistics
+            if found is None:
+                raise OffloadedDamaged(f"{self.segment.file} has columns without statistics.")
             yield GroupSpan(number, found.min, found.max, group.num_rows)
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> Any:

@@ -8,10 +8,12 @@ import sys
 import threading
 
 import pytest
+from pyarrow import parquet
 
 from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable, OffsetOutOfRange, UnknownTopic
 from redis_ledger.offload import reader
 from redis_ledger.offload import segment as segments
+from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, key_value_metadata
 from redis_ledger.records.read import decode
 from tests.support.broker import one, records, values_of
 from tests.support.kafka_batches import fetch, fetched, values
@@ -189,6 +191,31 @@ async def test_a_damaged_file_is_reported_and_never_skipped(broker, redis_url, p
             # The file is read as soon as it is restored.
             path.write_bytes(whole)
             assert await read_through(other) == [record[0] for record in everything]
+
+
+@pytest.mark.parametrize("change", ["renamed", "another type", "without statistics"])
+async def test_a_file_with_other_columns_is_reported(broker, redis_url, prefix, kept, tmp_path, change):
+    await broker.records.produce("t", records("a"))
+    await offload(broker, "t", 0)
+    (file,) = files_of(broker)
+    path = tmp_path / "offload" / file
+    table, facts = parquet.read_table(path), key_value_metadata(parquet.read_metadata(path))
+    if change == "renamed":
+        table = table.rename_columns(["name" if name == "value" else name for name in table.column_names])
+    elif change == "another type":
+        table = table.set_column(2, "offset", table.column("offset").cast("string"))
+    path.unlink()
+    with path.open("wb") as opened:
+        sink = FooterSink(opened)
+        writer = parquet.ParquetWriter(sink, table.schema, write_statistics=change != "without statistics")
+        writer.write_table(table)
+        sink.hold()
+        writer.add_key_value_metadata({PREFIX + name: value for name, value in {**facts, "footer": BLANK}.items()})
+        writer.close()
+        sink.seal()
+    async with one(redis_url, prefix, **kept) as other:
+        with pytest.raises(OffloadedDamaged, match="columns"):
+            await values_of(other, "t")
 
 
 async def test_a_broker_without_an_object_store_names_the_setting(broker, redis_url, prefix):
