@@ -16,6 +16,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from redis_ledger.app.process import malloc, redis_url
 from redis_ledger.app.process.addresses import default_advertised, without_secrets
 from redis_ledger.app.process.command_error import CommandError
 from redis_ledger.app.process.kafka_listeners import listener_text, speaking_tls
+from redis_ledger.app.process.open_files import with_enough_files
 from redis_ledger.app.process.redis_check import checked, copies_required
 from redis_ledger.app.process.startup import Listeners, Options
 from redis_ledger.app.process.tls import Tls
@@ -99,6 +101,7 @@ async def _checked(store: Store, options: Options, embedded: EmbeddedServer | No
 async def serve(options: Options, listeners: Listeners, starting: Future[EmbeddedServer] | None) -> None:
     """Runs until cancelled, then drains.  Raises CommandError if it cannot start."""
     malloc.return_large_blocks()
+    options = replace(options, config=with_enough_files(options.config))
     (bound, http), kafka = listeners
     async with AsyncExitStack() as stack:
         tls = Tls.given(options.config)

@@ -115,9 +115,9 @@ def _machine() -> Iterator[Finding]:
         yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "Reinstall redis-ledger with pip.")
     else:
         yield Finding("packages", "fine", "uvloop, httptools, hiredis")
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # brokers raise the soft limit
     if 0 <= files < OPEN_FILES_MIN:
-        yield Finding("open files", "warning", f"limit {files}", f"Raise it: ulimit -n {OPEN_FILES_MIN * 16}.")
+        yield Finding("open files", "warning", f"limit {files}", f"Raise it: ulimit -Hn {OPEN_FILES_MIN * 16}.")
     else:
         yield Finding("open files", "fine", f"limit {files}")
 

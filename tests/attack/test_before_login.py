@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import socket
 import struct
 from collections.abc import Iterator
@@ -19,21 +20,25 @@ STRANGERS, CONNECTIONS_MAX = 60, 80
 SASL_HANDSHAKE, SASL_AUTHENTICATE, METADATA = 17, 36, 3
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory) -> Iterator[Serve]:
-    file = Path(tmp_path_factory.mktemp("token")) / "token"
+@contextlib.contextmanager
+def serving(folder: Path, *settings: str) -> Iterator[Serve]:
+    file = folder / "token"
     file.write_text(TOKEN)
     file.chmod(0o600)
+    words = [word for each in (*settings, f"bootstrap_token_file={file}") for word in ("--set", each)]
     with redis_server() as redis:
-        serve = Serve(
-            "--redis", redis.url, "--durability", "lossy", "--set", "auth_required=true",
-            "--set", f"bootstrap_token_file={file}", "--set", f"client_bytes_max={BUDGET}",
-            "--set", f"kafka_connections_max={CONNECTIONS_MAX}",
-        )  # fmt: skip
+        serve = Serve("--redis", redis.url, "--durability", "lossy", "--set", "auth_required=true", *words)
         try:
             yield serve
         finally:
             serve.clean_up()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory) -> Iterator[Serve]:
+    settings = (f"client_bytes_max={BUDGET}", f"kafka_connections_max={CONNECTIONS_MAX}")
+    with serving(tmp_path_factory.mktemp("token"), *settings) as serve:
+        yield serve
 
 
 def connected(serve: Serve, field: str = "kafka") -> socket.socket:
@@ -97,3 +102,27 @@ def test_a_form_before_login_is_small_and_a_request_without_token_is_refused_bef
                 + b"content-type: application/x-www-form-urlencoded\r\n\r\n" + bytes(1_000)
             )  # fmt: skip
             assert client.recv(12, socket.MSG_WAITALL)[9:] == status
+
+
+@pytest.fixture
+def few_files() -> Iterator[int]:
+    """The soft limit of open files that a broker starts with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        yield 256
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("field", ["kafka", "http"])
+def test_connections_do_not_use_up_the_files_of_a_broker(tmp_path, few_files, field):
+    with serving(tmp_path) as serve:
+        assert serve.ready
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * few_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        with contextlib.ExitStack() as stack:
+            for _ in range(few_files + 20):
+                stack.enter_context(connected(serve, field))
+            stack.enter_context(logged_in(serve))
+            assert serve.call("GET", "/livez") == {"status": "live"}
