@@ -155,8 +155,7 @@ class Ownership:
         status, *rest = await self._store.call(DELETE, (self._state(group),), (self._brokers.name,))
         if status != Status.OK:
             raise NotCoordinator(f"Group {group!r} was taken over by {rest[0].decode()}.")
-        k = self._catalog.groups
-        await self._store.command("HDEL", k, encode_name(group), key=k)
+        await self._store.write_allow_oom("HDEL", self._catalog.groups, encode_name(group))
 
     def is_mine(self, stored: Stored) -> bool:
         return stored.owner == self._brokers.name

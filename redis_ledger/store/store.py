@@ -158,8 +158,8 @@ class Store:
         return future
 
     def write_allow_oom(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
-        """One small write that Redis executes at maxmemory too; never payload.  Not for `multi`, of which Redis
-        then refuses every command."""
+        """One small write that Redis executes at maxmemory too, but not after timeout_ms; never payload.  Not for
+        `multi`, of which Redis then refuses every command."""
         return self.call(WRITE_ALLOW_OOM, (key,), (command, *args), retry=retry)
 
     def multi(

@@ -65,6 +65,7 @@ async def test_a_deleted_group_leaves_nothing(broker):
     await commit(broker, ("t", 0, 1), ("t", 2, 2), ("u", 0, 3), fence=4)
     await in_transaction(broker, ("t", 1, 5))
     await broker.offsets.delete_group("g")
+    await broker.groups.delete("g")
     left = set(await broker.store.command("KEYS", f"{broker.store.prefix}:*")) - set(made)
     assert (left, before > 0) == (set(), True)
     assert (await offsets(broker), await registry(broker), await broker.subscriptions.list("t")) == ({}, {}, [])
@@ -107,7 +108,8 @@ async def test_on_a_cluster_a_group_comes_and_goes_as_on_one_server(cluster_url,
         assert await offsets(broker, raise_fence=3) == {("t", 0): 1, ("t", 1): 4, ("t", 2): 2, ("u", 1): 5}
         await broker.offsets.delete("g", [("u", 1)])
         assert await broker.offsets.topics_of("g") == {"t"}
-        await broker.offsets.delete_group("g")
+        await broker.offsets.delete_group("g", 3)
+        await broker.groups.delete("g")
         assert (await offsets(broker), await registry(broker)) == ({}, {})
 
 

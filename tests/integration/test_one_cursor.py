@@ -7,9 +7,17 @@ import pytest
 from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions import cursor_administration
 from redis_ledger.broker.subscriptions.cursor_administration import totals
-from redis_ledger.errors import GroupNotEmpty, OffsetOutOfRange, UnknownPartition, UnknownSubscription, UnknownTopic
+from redis_ledger.errors import (
+    GroupNotEmpty,
+    OffsetOutOfRange,
+    StoreUnavailable,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+)
 from redis_ledger.ids import MessageId
 from tests.support.broker import heads, records, two, values_of
+from tests.support.group_offsets import commit, offsets
 from tests.support.kafka_groups import nodes, settled
 
 KINDS = ["exclusive", "failover", "shared", "kafka"]
@@ -247,6 +255,20 @@ async def test_a_member_that_reads_its_offset_during_a_seek_is_not_overtaken(red
             await broker.cursors.seek("t", "g", to="latest")
         [stored] = await other.offsets.fetch("g", [("t", 0)])
         assert stored.offset == 1
+
+
+async def test_a_deletion_that_was_paused_leaves_offsets_of_members_that_came_since(redis_url, prefix, monkeypatch):
+    async with two(redis_url, prefix) as (broker, other):
+        await broker.topics.create("t", 2)
+        await broker.external_offsets.note("g", "t", {0: 1})
+
+        async def check_empty(group):  # it is, and then this broker is paused
+            await commit(other, ("t", 0, 2), ("t", 1, 3), fence=1)
+
+        monkeypatch.setattr(broker.groups, "check_empty", check_empty)
+        with pytest.raises(StoreUnavailable):
+            await broker.cursors.delete("t", "g")
+        assert await offsets(other) == {("t", 0): 2, ("t", 1): 3}
 
 
 async def test_a_group_without_an_offset_has_no_lag_and_can_be_given_one(redis_url, prefix):

@@ -293,19 +293,14 @@ class Offsets:
         return [outcomes[each] for each in partitions]
 
     async def delete_group(self, group: str, generation: int = -1) -> None:
-        """All its offsets, except those of later generations, and that there is such a group.  Raises StoreUnavailable
-        if some may be left; the group is listed then, and a repetition finds them."""
+        """All its offsets, except those of later generations.  The group stays listed.  Raises StoreUnavailable if some
+        may be left; a repetition finds them."""
         topics = sorted(await self.topics_of(group))
         left = [topic for topic in topics if await self.forget_topic(group, topic, "always", generation)]
         if left:
             raise StoreUnavailable(
                 f"Some offsets of group {group!r} on {', '.join(left)} may be left; repeat the request."
             )
-        k, command = GroupKeys(self._store.prefix, group), self._store.command
-        registered = self._keys.groups
-        await asyncio.gather(
-            command("DEL", k.topics, key=k.topics), command("HDEL", registered, encode_name(group), key=registered)
-        )
 
     async def expire(self, is_live: Callable[[str], bool]) -> int:
         """Removes offsets that were committed more than offsets_retention_ms ago, of groups that have had no members
@@ -343,7 +338,7 @@ class Offsets:
         topics = await self.topics_of(group)
         left = [topic for topic in topics if await self.forget_topic(group, topic, "idle")]
         if is_simple and not left:
-            await self._store.command("HDEL", self._keys.groups, encode_name(group), key=self._keys.groups)
+            await self._store.write_allow_oom("HDEL", self._keys.groups, encode_name(group))
         return len(topics) - len(left)
 
     async def forget_topic(self, group: str, topic: str, when: When, generation: int = -1) -> bool:
@@ -367,7 +362,7 @@ class Offsets:
             return True
         if not left:
             topics = GroupKeys(self._store.prefix, group).topics
-            await self._store.command("SREM", topics, topic, key=topics)
+            await self._store.write_allow_oom("SREM", topics, topic)
         return left
 
     async def _forget(self, p: Partition, group: str, what: What, when: When, generation: int = -1) -> bool:

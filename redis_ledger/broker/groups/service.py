@@ -310,7 +310,7 @@ class Groups:
                 generation = held.generation
                 self.coordinator.drop(held, UnknownMember(f"Group {group!r} was deleted.", member_id=""))
             await self._offsets.delete_group(group, generation)
-            await self._ownership.delete(group)
+            await self._give_up(group)
 
     async def check_empty(self, group: str) -> None:
         """At any broker.  Raises GroupNotEmpty, InvalidGroup.  Takes over a group whose coordinator is gone, so that

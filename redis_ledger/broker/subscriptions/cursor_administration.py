@@ -194,8 +194,9 @@ class CursorAdministration:
     async def delete(self, topic: str, name: str) -> None:
         """A subscription, or what a Kafka group has on the topic.  Raises GroupNotEmpty."""
         if await self.kind(topic, name) == GROUP:
+            generation = max((await self._fences(topic, name)).values(), default=-1)  # before the members, as in `seek`
             await self._groups.check_empty(name)
-            if await self._offsets.forget_topic(name, topic, "always"):
+            if await self._offsets.forget_topic(name, topic, "always", max(generation, 0)):
                 raise StoreUnavailable(f"Some offsets of group {name!r} on {topic!r} may be left; repeat the request.")
         else:
             await self._subscriptions.delete(topic, name)
