@@ -161,9 +161,9 @@ class Connection(asyncio.BufferedProtocol):
         return (self._running is None or self._running.is_read) and not self._frames and not self._answers
 
     @property
-    def has_waiting(self) -> bool:
-        """Whether a request has not begun."""
-        return bool(self._frames)
+    def has_unfinished(self) -> bool:
+        """Whether a request has not begun, or may be in the middle of a change."""
+        return bool(self._frames) or (self._running is not None and not self._running.is_read)
 
     def stalled_s(self, now: float) -> float:
         """Seconds since an incomplete frame began; 0 if there is none or reading is paused."""
@@ -192,9 +192,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def drop(self, *, ends_begun: bool = False) -> None:
-        """Aborts the connection and drops its requests; ends_begun: also the one that has begun, as a crash would."""
-        if ends_begun and self._task is not None and self._running is not None:
+    def drop(self) -> None:
+        """Aborts the connection and drops its requests, also the one that has begun, as a crash would."""
+        if self._task is not None and self._running is not None:
             self._task.cancel()
         self._frames.clear()
         self.abort()

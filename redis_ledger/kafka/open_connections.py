@@ -47,7 +47,7 @@ class OpenConnection(Protocol):
     def is_waiting(self) -> bool: ...
 
     @property
-    def has_waiting(self) -> bool: ...
+    def has_unfinished(self) -> bool: ...
 
     def stalled_s(self, now: float) -> float: ...
 
@@ -65,7 +65,7 @@ class OpenConnection(Protocol):
 
     def abort(self) -> None: ...
 
-    def drop(self, *, ends_begun: bool = False) -> None: ...
+    def drop(self) -> None: ...
 
 
 class OpenConnections:
@@ -104,7 +104,7 @@ class OpenConnections:
     def admit(self, connection: OpenConnection) -> bool:
         """Returns False if the connection must be closed."""
         if connection.opened - self._stalled_s < ACCEPTED_S:
-            return False  # it may have been made during the stall, with requests, as those of `drop_waiting`
+            return False  # it may have been made during the stall, with requests, as those of `drop_old`
         if len(self._open) >= self.broker.config.kafka_connections_max and not self._is_draining:
             self._close_oldest_stranger()
         if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
@@ -240,15 +240,15 @@ class OpenConnections:
         has_waited = self.broker.event_loop_lag.is_doubtful(now) or now - read_s > WAITED_S
         return has_waited and not peer.waits()
 
-    def drop_waiting(self) -> None:
+    def drop_old(self) -> None:
         """After a stall of the event loop, or when this broker was not live for the others, closes connections with
-        requests that have not begun: an old request must not take effect after what its client has done meanwhile.  A
-        client that still waits sends it again."""
+        requests that have not begun, or have only begun: an old request must not take effect after what its client has
+        done meanwhile.  A client that still waits sends it again."""
         self._stalled_s = time.monotonic()
         closed, unread = closed_and_unread(each.peer.socket for each in self._open)
-        dropped = [each for each in self._open if each.has_waiting or each.peer.socket in closed | unread]
+        dropped = [each for each in self._open if each.has_unfinished or each.peer.socket in closed | unread]
         for each in dropped:
-            each.drop(ends_begun=each.peer.socket in closed)
+            each.drop()
         if dropped:
             self.seldom.warning("Kafka connections with old requests were closed after a pause", count=len(dropped))
 

@@ -80,8 +80,8 @@ class KafkaServer:
                 ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
             )  # fmt: skip
             self._servers.append(server)
-        self.broker.event_loop_lag.on_stall.append(self.connections.drop_waiting)
-        self.broker.live_brokers.on_return.append(self.connections.drop_waiting)
+        self.broker.event_loop_lag.on_stall.append(self.connections.drop_old)
+        self.broker.live_brokers.on_return.append(self.connections.drop_old)
         self._checks = [loop.create_task(self._close_overdue()), loop.create_task(self._end_logins())]
 
     async def stop(self, drain_s: float) -> None:

@@ -188,10 +188,10 @@ class Node:
         tick, watch, conn = self._watch.tick, self._watch, self.conn
         oldest = tick - watch.timeout_ticks
         watch.pauses.look(self, is_silent=conn is None or (conn.sent > 0 and not conn.heard))
+        self.time.look(conn, tick)
         if conn is None:
             self._thin_out(tick, oldest)
             return
-        self.time.look(conn, tick)
         for place, call in enumerate(conn.queue):
             if call.tick <= oldest and not call.future.done():
                 call.fail(self.expired(call, written=place < conn.sent))

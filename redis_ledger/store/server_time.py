@@ -4,7 +4,9 @@
     Redis    stalled ··············································· executes its socket: is the call's time over?
 
 The clock is read every few seconds.  It is taken as of the arrival of the reply, so it is at most one round trip slow,
-and a call is refused before its broker gives it up, never after.  Source: docs/decisions/0056.
+and a call is refused before its broker gives it up, never after.  The time of a call is that of the tick before it:
+what goes on after a pause of timeout_ms, before the event loop has noticed the pause, is refused.
+Source: docs/decisions/0056.
 """
 
 from __future__ import annotations
@@ -22,29 +24,29 @@ ROUND_TRIP_S_MAX = 0.25  # a reply that took longer says too little; the clock a
 
 
 class ServerTime:
-    """timeout_ms: how long the broker waits for a call at least."""
+    """timeout_ms: how long the broker waits for a call at least, from the tick before it."""
 
     def __init__(self, timeout_ms: int, now_s: Callable[[], float] = monotonic) -> None:
         self._timeout_ms, self._now_s = timeout_ms, now_s
         self._ahead_ms: float | None = None  # of the server's clock to this process's
         self._is_doubted = True
-        self._read_s = -READ_S
+        self._read_s, self._ticked_s = -READ_S, now_s()
 
     def deadline(self) -> int | bytes:
         """The deadline of a call that is issued now, in ms by the server's clock; empty if that is not known yet."""
         if self._ahead_ms is None:
             return b""
-        return int(self._now_s() * 1000 + self._ahead_ms) + self._timeout_ms
+        return int(self._ticked_s * 1000 + self._ahead_ms) + self._timeout_ms
 
     def doubt(self) -> None:
         """The server has refused a call as late.  Its clock is read again: it may have been set, or this process was
         paused by a suspended machine, whose clock did not count that time.  Calls are refused until then."""
         self._is_doubted, self._read_s = True, -READ_S
 
-    def look(self, conn: Connection, tick: int) -> None:
+    def look(self, conn: Connection | None, tick: int) -> None:
         """Reads the clock again if it is time.  Runs on every tick."""
-        sent_s = self._now_s()
-        if sent_s - self._read_s < READ_S:
+        self._ticked_s = sent_s = self._now_s()
+        if conn is None or sent_s - self._read_s < READ_S:
             return
         self._read_s = sent_s
         call = RedisCall(conn.loop.create_future(), pack((b"TIME",)), -1, True)

@@ -11,7 +11,7 @@ from redis_ledger.store.pauses import Pauses
 class Watch:
     """The store's coarse clock: on every tick it checks every link.
 
-    timeout_ticks  longest one call may take; waits_ms: how long it waits at least
+    timeout_ticks  longest one call may take; waits_ms: how long it waits at least, from the tick before it
     retry_ticks    how long a call that is safe to repeat waits for Redis to come back
     """
 
@@ -19,7 +19,7 @@ class Watch:
         self.interval_s = min(max(min(timeout_ms, retry_ms) / 20, 5), 250) / 1000
         self.timeout_ms, self.retry_ms = timeout_ms, retry_ms
         self.timeout_ticks = max(2, round(timeout_ms / 1000 / self.interval_s))
-        self.waits_ms = int((self.timeout_ticks - 1) * self.interval_s * 1000)  # a call is issued within a tick
+        self.waits_ms = int(self.timeout_ticks * self.interval_s * 1000)
         self.retry_ticks = max(1, round(retry_ms / 1000 / self.interval_s))
         self.tick = 1
         self.pauses = Pauses()

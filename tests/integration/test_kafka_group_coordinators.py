@@ -118,10 +118,15 @@ async def test_silent_broker_gives_up_its_groups_and_members_continue_elsewhere(
     assert await fetch(member.client, {"t": [0]}) == {("t", 0): (-1, 0)}
     assert await commit(member.client, ("t", 0, 50), member=(member.id, 2)) == [0]
     # Then a commit by way of the silent broker is refused where the offset is, whatever the broker believes
-    late = asyncio.create_task(commit(left_behind, ("t", 0, 3), member=(member.id, 1)))
+    late = asyncio.create_task(silent.broker.offsets.commit("g", [OffsetEntry("t", 0, 3)], fence=1))
+    request = asyncio.create_task(commit(await silent.client(), ("t", 0, 3), member=(member.id, 1)))
     await asyncio.sleep(0.05)
     relay.release()
-    assert await late == [ILLEGAL_GENERATION]
+    (refused,) = await late
+    assert isinstance(refused, IllegalGeneration)
+    # And a request that waited there ends without a response
+    with pytest.raises(asyncio.IncompleteReadError):
+        await request
     # And that broker sends clients away within two seconds, and has changed nothing of what is stored
     member.client = left_behind
     assert await eventually(member.beat, NOT_COORDINATOR, 5.0) == NOT_COORDINATOR

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from redis_ledger.errors import StoreTimeout
@@ -68,11 +69,13 @@ class Sockets:
     def send(self, message: Any, version: int) -> None:
         send(self.connect(), message, version)
 
-    def post(self, url: str, path: str, body: bytes) -> None:
+    def post(self, url: str, path: str, body: bytes, *, key: str = "") -> None:
         """A REST request to the broker's HTTP listener."""
         self._open.append(socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), PATIENCE_S))
+        more = f"idempotency-key: {key}\r\n" if key else ""
         head = (
-            f"POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n{more}"
+            f"content-length: {len(body)}\r\n\r\n"
         )
         self._open[-1].sendall(head.encode() + body)
 
@@ -165,9 +168,61 @@ async def test_requests_that_waited_for_a_long_pause_are_dropped_although_their_
     during.close()
 
 
-async def test_call_that_redis_gets_to_after_its_time_is_not_executed(tmp_path):
+@pytest.fixture
+async def redis(tmp_path: Path) -> AsyncIterator[RedisServer]:
+    server = RedisServer(tmp_path / "redis", [])
+    yield server
+    server.clean_up()
+
+
+async def test_requests_that_have_begun_do_not_go_on_after_a_long_pause(redis, tmp_path):
+    """Each is paused between two calls to Redis, and its client's disconnection does not reach the broker."""
+    words = ("--redis", redis.url, "--durability", "lossy")
+    a, b = brokers = [Serve("--data-dir", tmp_path / str(n), *words) for n in range(2)]
+    try:
+        assert all(each.ready for each in brokers)
+        b.call("POST", "/v1/topics", {"name": "t", "partitions": 1})
+        b.call("POST", "/v1/topics", {"name": "again", "partitions": 1})
+        async with (
+            KafkaClient(address_of(b)) as client,
+            httpx.AsyncClient(base_url=b.urls[0], timeout=PATIENCE_S, trust_env=False) as rest,
+        ):
+            writer = await Transactional(client, "w", OLD).init()
+            assert await writer.send("t", "t1") == 0
+            # Given requests at a that have sent their first call
+            waiting = Sockets(address_of(a))
+            redis.process.send_signal(signal.SIGSTOP)
+            waiting.send(EndTxnRequest("w", writer.pid, writer.epoch, True), 3)
+            waiting.send(DeleteTopicsRequest(topic_names=["again"], timeout_ms=30_000), 5)
+            waiting.send(committing(("t", 0, 1), group="g"), 7)
+            waiting.post(a.urls[0], "/v1/topics/t/records", b'{"records": [{"text": "once"}]}', key="k")
+            await asyncio.sleep(SETTLED_S)
+            # When a is paused before the replies come, and their clients repeat them at b and go on
+            async with paused(a):
+                redis.process.send_signal(signal.SIGCONT)
+                assert await writer.end(True) == 0
+                assert await writer.send("t", "t2") == 0
+                assert (await rest.delete("/v1/topics/again")).is_success
+                assert (await rest.post("/v1/topics", json={"name": "again", "partitions": 1})).is_success
+                assert await commit(client, ("t", 0, 2), group="g") == [0]
+                await asyncio.sleep(LONG_S)
+                once, key = {"records": [{"text": "once"}]}, {"idempotency-key": "k"}
+                assert (await rest.post("/v1/topics/t/records", json=once, headers=key)).is_success
+            # Then a changes nothing
+            assert await writer.end(False) == 0
+            assert texts(b) == ["t1", "once"]
+            assert b.call("GET", "/v1/topics/again")["name"] == "again"
+            assert await fetch(client, {"t": [0]}, group="g") == {("t", 0): (2, 0)}
+            waiting.close()
+    finally:
+        for each in (redis, *brokers):
+            each.process.send_signal(signal.SIGCONT)
+        for each in brokers:
+            each.clean_up()
+
+
+async def test_call_that_redis_gets_to_after_its_time_is_not_executed(redis):
     """Its broker has answered that it failed, and the client may have gone on at another broker."""
-    redis = RedisServer(tmp_path / "redis", [])
     try:
         store = await open_store(redis.url, timeout_ms=400)
         time = store.topology.owner(0).time

@@ -30,7 +30,7 @@ class Connection:
 
     def __init__(self, memory: ClientMemory, late_s: float = 0.0, held: int = 0) -> None:
         self.peer = SimpleNamespace(host="10.0.0.1", socket=NO_SOCKET, is_authenticated=False)
-        self.opened, self.has_waiting = 100.0, False
+        self.opened, self.has_unfinished = 100.0, False
         self.events: list[str] = []
         self._memory, self._since, self._held = memory, late_s and time.monotonic() - late_s, held
         assert memory.take_request(held)
@@ -45,8 +45,8 @@ class Connection:
     def abort(self) -> None:
         self.events.append("aborted")
 
-    def drop(self, *, ends_begun: bool) -> None:
-        self.events.append("dropped, and what has begun" if ends_begun else "dropped")
+    def drop(self) -> None:
+        self.events.append("dropped")
 
     def resume(self) -> None:
         self.events.append("resumed")
@@ -121,27 +121,25 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "sent", "closed", "expected"),
+    ("unfinished", "sent", "closed", "expected"),
     [
         (False, False, False, []),
         (True, False, False, ["dropped"]),
         (False, True, False, ["dropped"]),
-        (False, False, True, ["dropped, and what has begun"]),
-        (True, True, True, ["dropped, and what has begun"]),
+        (False, False, True, ["dropped"]),
+        (True, True, True, ["dropped"]),
     ],
 )
-def test_after_a_stall_connections_with_requests_that_have_not_begun_are_dropped(
-    memory, shared, ends, waiting, sent, closed, expected
-):
+def test_after_a_stall_connections_with_requests_are_dropped(memory, shared, ends, unfinished, sent, closed, expected):
     client, broker = ends
     connection = Connection(memory)
-    connection.peer.socket, connection.has_waiting = broker.fileno(), waiting
+    connection.peer.socket, connection.has_unfinished = broker.fileno(), unfinished
     admitted(shared, connection)
     if sent:
         client.send(b"request")
     if closed:
         client.close()
-    shared.drop_waiting()
+    shared.drop_old()
     assert connection.events == expected
 
 
@@ -165,7 +163,7 @@ def test_a_request_that_waited_is_given_up_if_its_client_has_left(shared, ends, 
 
 def test_connections_that_were_made_during_a_stall_are_not_accepted(memory, shared, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    shared.drop_waiting()
+    shared.drop_old()
     connection = Connection(memory)
     for opened, is_admitted in [(100.0, False), (100.0 + ACCEPTED_S - 0.01, False), (100.0 + ACCEPTED_S, True)]:
         connection.opened = opened
