@@ -26,6 +26,7 @@ from typing import NamedTuple
 from scripts import left_out
 from tests.sim.checker import check, explain
 from tests.sim.history import History
+from tests.sim.librdkafka_processes import SILENT_IN
 from tests.sim.long_run import Goal, LongRun, totals
 from tests.sim.rules.finding import Finding
 from tests.sim.run import Run
@@ -68,6 +69,8 @@ def simulate(
     findings = check(history)
     done = sum(each.is_ok for each in history.operations)
     counts = f"{plan.world}, {totals(history)}, {done} of {len(history.operations)} operations ok"
+    if hung := sum(note["why"].startswith(SILENT_IN) for note in history.notes("restarted")):
+        counts += f", librdkafka hung and was started again {hung} times"
     took_s = time.monotonic() - began_s
     print(f"seed {seed}: {counts}, {took_s:.0f} s, {len(findings) or 'no'} findings", flush=True)
     for line in explain(findings, history):

@@ -195,20 +195,31 @@ def _transact(context: Context, topic: str, pause_s: float, records_max: int) ->
 
 def chain(context: Context) -> None:
     """Consumes, transforms and produces as a member of a group: the commit names the generation (KIP-447)."""
-    life, number, producer, consumer, values = 0, 0, None, None, Values(context.name, context.chance)
+    life, pair, values = 0, list[Any](), Values(context.name, context.chance)
     for number in context.rounds(0.05):
+        if not pair:
+            life += 1
+            producer, values = transactional(context, life)
+            if producer is not None:
+                pair += [producer, _subscribe(context)]
+                del producer
+            continue
         try:
-            if producer is None or consumer is None:
-                life += 1
-                _close(consumer)
-                producer, values = transactional(context, life)
-                consumer = _subscribe(context)
-                continue
-            if not _link(context, producer, consumer, values, f"{context.name}#{context.life}.{number}"):
-                producer = None
+            goes_on = _link(context, pair[0], pair[1], values, f"{context.name}#{context.life}.{number}")
         except FATAL:
-            producer = None
-    _close(consumer)
+            goes_on = False
+        if not goes_on:
+            _destroy(context, pair)
+    _destroy(context, pair)
+
+
+def _destroy(context: Context, pair: list[Any]) -> None:
+    """It may hang, as the offsets of a transaction: the watchdog (librdkafka_processes.py) kills this process then."""
+    op = context.recorder.invoke("destroy")
+    for consumer in pair[1:]:
+        consumer.close()
+    pair.clear()
+    context.recorder.ok("destroy", op)
 
 
 def _subscribe(context: Context) -> Consumer:
@@ -219,11 +230,6 @@ def _subscribe(context: Context) -> Consumer:
     consumer = Consumer({**conf(context), **settings})
     consumer.subscribe([context.topic(INPUT)])
     return consumer
-
-
-def _close(consumer: Consumer | None) -> None:
-    if consumer is not None:
-        consumer.close()
 
 
 def _link(context: Context, producer: Producer, consumer: Consumer, values: Values, name: str) -> bool:
