@@ -142,6 +142,8 @@ BY_NAME = [
     Step("crash-slow", "100 000 records under 200 kills of brokers and Redis", 15, pytest("tests/crash", "-m", "slow")),
     Step("soak", "the simulation: 100 000 transactions and 200 kills on each topology of Redis", 200,
          module("tests.sim", "--topology", "each", "--transactions", "100000", "--kills", "200")),
+    Step("pauses", "transactions of Kafka clients while their broker is paused (fetches the clients, once)", 7,
+         module("tests.compat.pauses")),
     Step("chart", "the Helm chart: schemas, alerts, and the rendered containers (Go, once)", 3,
          pytest("tests/chart", *TWO), prepare=script("chart_tools")),
     Step("console", "the console in the machine's Chromium", 5, script("browser", "test")),
