@@ -1,7 +1,7 @@
 """The limit of open files (`ulimit -n`): connections of clients leave enough for Redis and for files.
 
 Without that, clients with no credentials could open so many connections that neither `http_connections_max` nor
-`kafka_connections_max` is reached, and nobody else can connect.
+`kafka_connections_max` is reached, and no other client can connect.
 
     limit 1024 ─▶ raised to what the limits of connections need, as far as the hard limit allows
     too low    ─▶ these limits are lowered to what is there
