@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote
 from redis_ledger.app.console import credentials
 from redis_ledger.app.console.pages import Page, PageContext
 from redis_ledger.app.console.session import Session, Signer
-from redis_ledger.app.http.authentication import PEER
+from redis_ledger.app.http.authentication import PEER, connection_is_known
 from redis_ledger.app.http.request import HttpRequest, HttpResponse
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, Unauthenticated
@@ -49,6 +49,8 @@ class ConsoleRequest:
         if broker.security.is_on and (PEER in http.scope or http.header(b"authorization") is not None):
             await http.identify()
             request.principal, request.is_known = http.caller.principal, True
+        if request.is_known:
+            connection_is_known(http.scope)
         return request
 
     def check_known(self) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redis_ledger.broker.broker import Broker
 
 PEER = "redis_ledger.principal"  # key in the ASGI scope: principal of the client certificate
+KNOWN = "redis_ledger.known"  # the same: called when a request of a new connection is authenticated
 REMEMBERED_MAX = 10_000
 HEADER_BYTES_MAX = 8_192
 _IN_QUERY = re.compile(rb"(?:\A|&)(?:access_token|token|bearer|api_key|authorization)=", re.IGNORECASE)
@@ -78,6 +79,12 @@ class Authenticator:
                 self._known.clear()
             self._known[given[0]] = caller, until_ms
         return caller
+
+
+def connection_is_known(scope: Scope) -> None:
+    """Call it when the request is authenticated: its connection may then keep others out (`connection_limits.py`)."""
+    if (known := scope.get(KNOWN)) is not None:
+        known()
 
 
 def address_of(scope: Scope) -> str:

@@ -9,9 +9,10 @@
     certificate    until it expires                                                             then closed
 
 Above connections_max a connection may only request /livez: an overloaded broker is not ready, but a failed liveness
-probe would restart it and disconnect all other clients.  Connections that have not sent a request yet keep no others
-out: the oldest of them is closed for a new one.  Connections are checked once per second, so a request costs
-two reads of the clock.  A TLS client on a plain-text port is detected by its first byte, for the log.
+probe would restart it and disconnect all other clients.  Strangers keep no others out: the oldest of them is closed for
+a new connection.  A stranger has not sent a request; with auth_required, none that was authenticated.  Connections are
+checked once per second, so a request costs two reads of the clock.  A TLS client on a plain-text port is detected by its
+first byte, for the log.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from redis_ledger.app.http.authentication import PEER
+from redis_ledger.app.http.authentication import KNOWN, PEER
 from redis_ledger.app.http.cork import CorkedProtocol
 from redis_ledger.app.http.errors import CONTENT_TYPE, problem
 from redis_ledger.app.http.request_head import flaw
@@ -50,7 +51,7 @@ _limited_log = RateLimitedLog()
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: for unread responses.  without_request: connections that have not sent one, oldest first.
+    """memory: for unread responses.  strangers: oldest first.
 
     named_by: maps a client certificate to its principal.  is_doubtful: whether a request that is read at this time
     (monotonic) may have waited for the event loop.
@@ -64,7 +65,8 @@ class Limits:
     unpacked: ClientMemory | None = None  # for decompressed records in responses
     named_by: Callable[[Any], Named | None] | None = None
     is_doubtful: Callable[[float], bool] = lambda now_s: False
-    without_request: dict[GuardedProtocol, None] = field(default_factory=dict)
+    auth_required: bool = False
+    strangers: dict[GuardedProtocol, None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -78,7 +80,7 @@ class Limits:
         return cls(
             head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
             connections_max=config.http_connections_max, memory=memory, named_by=named_by,
-            unpacked=unpacked, is_doubtful=is_doubtful,
+            unpacked=unpacked, is_doubtful=is_doubtful, auth_required=config.auth_required,
         )  # fmt: skip
 
 
@@ -109,14 +111,14 @@ class GuardedProtocol(CorkedProtocol):
         if self.client is not None:
             self.client = host_of(self.client[0]), self.client[1]
         self._since = self.loop.time()
-        above, idle = len(self.connections) - self._limits.connections_max, self._limits.without_request
-        if above > 0 and idle:
-            oldest = next(iter(idle))
-            del idle[oldest]
+        above, strangers = len(self.connections) - self._limits.connections_max, self._limits.strangers
+        if above > 0 and strangers:
+            oldest = next(iter(strangers))
+            del strangers[oldest]
             self.connections.discard(oldest)
-            oldest.give_up("it has not sent a request, and others need the connection")
+            oldest.give_up("it has not sent a request with credentials, and others need the connection")
             above -= 1
-        idle[self] = None
+        strangers[self] = None
         if above > 0:
             self._is_spare = True
             _limited_log.warning("too many HTTP connections", open=len(self.connections))
@@ -125,6 +127,8 @@ class GuardedProtocol(CorkedProtocol):
             transport.close()
         elif self._limits.named_by is not None:
             self._named = self._limits.named_by(transport.get_extra_info("peercert"))
+            if self._named is not None:
+                self._leave_strangers()
 
     def data_received(self, data: bytes) -> None:
         if self._limits.is_doubtful(time.monotonic()) and is_closed(socket_of(self.transport)):
@@ -156,6 +160,9 @@ class GuardedProtocol(CorkedProtocol):
         if self._named is not None and not self._is_over():
             scope: Any = self.scope
             scope[PEER] = self._named.principal
+        if self in self._limits.strangers:
+            unknown: Any = self.scope
+            unknown[KNOWN] = self._leave_strangers
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._has_head():  # a trailer is no header, and uvicorn would keep any number of them
@@ -163,7 +170,8 @@ class GuardedProtocol(CorkedProtocol):
 
     def on_headers_complete(self) -> None:
         self._since_body = 0
-        self._limits.without_request.pop(self, None)
+        if not self._limits.auth_required:
+            self._leave_strangers()
         if self._is_spare and self.url != LIVE:
             metrics.http_refused.inc()
             self.transport.close()
@@ -210,7 +218,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._limits.without_request.pop(self, None)
+        self._leave_strangers()
         self.unread.hold(0)
         if self._running is not None:  # uvicorn notifies only the last of several pipelined requests
             self._running.disconnected = True
@@ -263,6 +271,9 @@ class GuardedProtocol(CorkedProtocol):
 
     def give_up(self, reason: str) -> None:
         self._close(reason)
+
+    def _leave_strangers(self) -> None:
+        self._limits.strangers.pop(self, None)
 
     def _is_over(self) -> bool:
         """Whether the client certificate has expired."""

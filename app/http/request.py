@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from redis_ledger.app.http.asgi import Receive, Scope, Send
-from redis_ledger.app.http.authentication import Authenticator, address_of
+from redis_ledger.app.http.authentication import Authenticator, address_of, connection_is_known
 from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
 from redis_ledger.errors import ClientMemoryFull, Draining, InvalidRequest, LedgerError, RequestTooLarge
@@ -176,11 +176,14 @@ class HttpRequest:
     def identify_from_cache(self) -> bool:
         """Sets `caller` if the credential of an earlier request is cached; returns whether it is."""
         self._caller = self.services.authenticator.remembered(self.broker, self.scope)
+        if self._caller is not None:
+            connection_is_known(self.scope)
         return self._caller is not None
 
     async def identify(self) -> None:
         """Raises Unauthenticated."""
         self._caller = await self.services.authenticator.caller(self.broker, self.scope)
+        connection_is_known(self.scope)
 
     def allows(self, operation: Op, resource: Resource, name: str) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, name)

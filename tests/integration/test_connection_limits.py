@@ -18,6 +18,7 @@ from redis_ledger.broker.types import NewRecord
 from tests.support.attack_target import PATIENCE_S, parse
 from tests.support.broker import eventually, one
 from tests.support.busy_machine import wait_for
+from tests.support.principals import SECURED, Principals
 
 MOST = 3
 
@@ -35,12 +36,12 @@ async def port(redis_url, prefix) -> AsyncIterator[int]:
         yield number
 
 
-async def asked(port: int, path: str, stack: contextlib.AsyncExitStack) -> tuple[int, bytes, bytes]:
+async def asked(port: int, path: str, stack: contextlib.AsyncExitStack, headers: str = "") -> tuple[int, bytes, bytes]:
     """The answer on a new connection, which stays open; status 0 if it is closed instead."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     stack.callback(writer.close)
     with contextlib.suppress(ConnectionError):
-        writer.write(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n".encode())
         return parse(await wait_for(reader.read(4096), PATIENCE_S))
     return 0, b"", b""
 
@@ -66,6 +67,22 @@ async def test_connections_without_a_request_keep_no_others_out(redis_url, prefi
             writer.write(b"GET / HT")  # half of a head is none
         assert [(await asked(port, "/readyz", stack))[0] for _ in range(MOST)] == [200] * MOST
         assert (await asked(port, "/readyz", stack))[0] == 0, "these have sent one"
+
+
+@pytest.mark.parametrize("path", ["/livez", "/v1/topics"])
+async def test_requests_without_credentials_keep_nobody_out(redis_url, prefix, path):
+    async with one(redis_url, prefix, **SECURED) as broker, contextlib.AsyncExitStack() as stack:
+        limits = Limits(connections_max=MOST, auth_required=True)
+        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, limits=limits)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        port = int(server.address.rpartition(":")[2])
+        token = f"authorization: Bearer {await Principals(broker).token('ada')}\r\n"
+        for _ in range(MOST):
+            for _ in range(2 * MOST):
+                assert (await asked(port, path, stack, "authorization: Bearer rl_none\r\n"))[0] in (200, 401)
+            assert (await asked(port, "/v1/topics", stack, token))[0] == 200
+        assert (await asked(port, "/v1/topics", stack, token))[0] == 0, "these have logged in"
 
 
 async def test_spare_connections_are_bounded(port):
