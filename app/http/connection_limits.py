@@ -9,10 +9,10 @@
     certificate    until it expires                                                             then closed
 
 Above connections_max a connection may only request /livez: an overloaded broker is not ready, but a failed liveness
-probe would restart it and disconnect all other clients.  Strangers keep no others out: the oldest of them is closed for
-a new connection.  A stranger has not sent a request; with auth_required, none that was authenticated.  Connections are
-checked once per second, so a request costs two reads of the clock.  A TLS client on a plain-text port is detected by its
-first byte, for the log.
+probe would restart it and disconnect all other clients.  Strangers keep no others out: the oldest of them is closed
+for a new connection.  A stranger has not sent a request; with auth_required, none that was authenticated.
+Connections are checked once per second, so a request costs two reads of the clock.  A TLS client on a plain-text port
+is detected by its first byte, for the log.
 """
 
 from __future__ import annotations
