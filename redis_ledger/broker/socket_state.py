@@ -27,6 +27,11 @@ def is_closed(socket: int) -> bool:
     return socket in closed_and_unread((socket,))[0]
 
 
+def has_unread(socket: int) -> bool:
+    """Whether there are bytes that the event loop has not read.  Cost: a system call."""
+    return socket in closed_and_unread((socket,))[1]
+
+
 def closed_and_unread(sockets: Iterable[int]) -> tuple[set[int], set[int]]:
     """Returns the sockets whose peer has closed them, and those that have unread bytes.  Cost: one system call."""
     poll = select.poll()

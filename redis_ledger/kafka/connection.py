@@ -16,6 +16,7 @@ from collections import deque
 from functools import partial
 from typing import Any, cast
 
+from redis_ledger.broker.socket_state import has_unread
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import codec
 from redis_ledger.kafka.frames import Frames
@@ -24,14 +25,7 @@ from redis_ledger.kafka.in_flight import InFlightRequest, summary
 from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.open_connections import OpenConnections
 from redis_ledger.kafka.protocol.api import UnknownRequest, UnknownVersion
-from redis_ledger.kafka.protocol.frame import (
-    API_VERSIONS_KEY,
-    LENGTH_BYTES,
-    RequestHeader,
-    joined,
-    read_header,
-    response,
-)
+from redis_ledger.kafka.protocol.frame import API_VERSIONS_KEY, RequestHeader, joined, read_header, response
 from redis_ledger.kafka.protocol.primitives import BadFrame, Buffer, TooManyElements
 from redis_ledger.kafka.request_context import UNSUPPORTED_VERSION, Peer, RequestContext
 from redis_ledger.kafka.router import Route, routes
@@ -60,13 +54,11 @@ class Connection(asyncio.BufferedProtocol):
         self._deaf_since, self._quotas = 0.0, broker.quotas
         self._frames: deque[memoryview] = deque()
         self._queued_bytes = 0
-        self._news = asyncio.Event()
-        self._writable = asyncio.Event()
+        self._news, self._writable, self._answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._writable.set()
-        self._answers: deque[InFlightRequest] = deque()
-        self._answered = asyncio.Event()
         self._answered.set()
-        self._paused = False
+        self._answers: deque[InFlightRequest] = deque()
+        self._paused = self._is_old = False
         self._paused_at = self._closing_at = self._read_s = 0.0
         self._muted_until = 0.0  # over its quota: not read before this time
         self._transport: asyncio.Transport | None = None
@@ -128,16 +120,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume(self) -> None:
         """Resumes reading unless a limit of this connection is exceeded."""
-        if (
-            self._paused
-            and not self._muted_until
-            and not self._is_full()
-            and self._transport is not None
-            and not self._transport.is_closing()
-        ):
-            self._paused = False
-            self._cutter.extend(time.monotonic() - self._paused_at)
-            self._transport.resume_reading()
+        transport = self._transport
+        if not self._paused or self._muted_until or self._is_full() or transport is None or transport.is_closing():
+            return
+        self._paused = False
+        self._cutter.extend(time.monotonic() - self._paused_at)
+        transport.resume_reading()
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -161,9 +149,13 @@ class Connection(asyncio.BufferedProtocol):
         return (self._running is None or self._running.is_read) and not self._frames and not self._answers
 
     @property
-    def has_unfinished(self) -> bool:
-        """Whether a request has not begun, or may be in the middle of a change."""
-        return bool(self._frames) or (self._running is not None and not self._running.is_read)
+    def is_changing(self) -> bool:
+        """Whether a request has begun that may be in the middle of a change."""
+        return self._running is not None and not self._running.is_harmless
+
+    def doubt(self, *, has_unread: bool) -> None:
+        """Requests that have arrived and not begun are old: none that may change something is carried out."""
+        self._is_old = has_unread or bool(self._frames)
 
     def stalled_s(self, now: float) -> float:
         """Seconds since an incomplete frame began; 0 if there is none or reading is paused."""
@@ -206,8 +198,8 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def _failed(self, error: BaseException | None) -> None:
-        what = "a Kafka request failed; closing its connection"
-        self._shared.seldom.failed(what, cast(Exception, error), peer=self.peer.host)
+        error = cast(Exception, error)
+        self._shared.seldom.failed("a Kafka request failed; closing its connection", error, peer=self.peer.host)
         self.close()
 
     async def _run(self) -> None:
@@ -218,6 +210,8 @@ class Connection(asyncio.BufferedProtocol):
                     await self._wait_out_throttle()
                     continue
                 if not self._frames:
+                    if self._is_old and not self._cutter.since and not has_unread(self.peer.socket):
+                        self._is_old = False
                     self._news.clear()
                     await self._news.wait()
                     continue
@@ -268,6 +262,10 @@ class Connection(asyncio.BufferedProtocol):
             raise BadFrame(f"API {key} version {version} is not supported")
         if self._shared.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
+        if self._is_old and not route.is_harmless:
+            self._shared.dropped_old(1)
+            self.drop()
+            return False
         self._running = route
         request, is_long = codec.decoded_at_once(frame, header)
         if is_long:
@@ -336,7 +334,7 @@ class Connection(asyncio.BufferedProtocol):
             answer = await step(login, bytes(token), self.peer)
         except LedgerError as error:
             raise BadFrame(error.detail) from error
-        self._send([len(answer).to_bytes(LENGTH_BYTES, "big") + answer])
+        self._send([len(answer).to_bytes(4, "big") + answer])
 
     def _flush(self, _: asyncio.Future[Any]) -> None:
         """Writes completed responses of pipelined requests: in the order of the requests, in one system call."""

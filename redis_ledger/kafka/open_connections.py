@@ -47,7 +47,9 @@ class OpenConnection(Protocol):
     def is_waiting(self) -> bool: ...
 
     @property
-    def has_unfinished(self) -> bool: ...
+    def is_changing(self) -> bool: ...
+
+    def doubt(self, *, has_unread: bool) -> None: ...
 
     def stalled_s(self, now: float) -> float: ...
 
@@ -104,7 +106,9 @@ class OpenConnections:
     def admit(self, connection: OpenConnection) -> bool:
         """Returns False if the connection must be closed."""
         if connection.opened - self._stalled_s < ACCEPTED_S:
-            return False  # it may have been made during the stall, with requests, as those of `drop_old`
+            connection.doubt(
+                has_unread=True
+            )  # it may have been made during the stall, with requests, as those of `drop_old`
         if len(self._open) >= self.broker.config.kafka_connections_max and not self._is_draining:
             self._close_oldest_stranger()
         if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
@@ -241,16 +245,25 @@ class OpenConnections:
         return has_waited and not peer.waits()
 
     def drop_old(self) -> None:
-        """After a stall of the event loop, or when this broker was not live for the others, closes connections with
-        requests that have not begun, or have only begun: an old request must not take effect after what its client has
-        done meanwhile.  A client that still waits sends it again."""
+        """After a stall of the event loop, or when this broker was not live for the others: no old request takes effect
+        after what its client has done meanwhile.
+
+        Connections are closed that their clients have closed, or whose request may be in the middle of a change; others
+        when they come to a request that changes something and was sent before.  A client that still waits sends it
+        again.
+        """
         self._stalled_s = time.monotonic()
         closed, unread = closed_and_unread(each.peer.socket for each in self._open)
-        dropped = [each for each in self._open if each.has_unfinished or each.peer.socket in closed | unread]
+        dropped = [each for each in self._open if each.is_changing or each.peer.socket in closed]
         for each in dropped:
             each.drop()
-        if dropped:
-            self.seldom.warning("Kafka connections with old requests were closed after a pause", count=len(dropped))
+        for each in self._open:
+            each.doubt(has_unread=each.peer.socket in unread)
+        self.dropped_old(len(dropped))
+
+    def dropped_old(self, count: int) -> None:
+        if count:
+            self.seldom.warning("Kafka connections with old requests were closed after a pause", count=count)
 
     def give_up(self, connection: OpenConnection, reason: str) -> None:
         self.seldom.warning(reason, peer=connection.peer.host)

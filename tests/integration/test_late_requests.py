@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from redis_ledger.errors import StoreTimeout
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -25,6 +26,7 @@ from redis_ledger.kafka.protocol.messages.delete_records_request import (
 )
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from tests.support.busy_machine import within
 from tests.support.kafka_client import KEYS, KafkaClient
@@ -48,12 +50,16 @@ def send(to: socket.socket, message: Any, version: int) -> None:
     to.sendall(b"".join(bytes(piece) for piece in request(key, version, 7, "late", message)))
 
 
-def answer(sent_to: socket.socket) -> bytes:
-    """The first byte of the response; empty if the broker has closed the connection."""
+def has_ended(sent_to: socket.socket) -> bool:
+    """Whether the broker has closed the connection, perhaps after responses."""
     try:
-        return sent_to.recv(1)
+        while sent_to.recv(1_000):
+            pass
     except ConnectionResetError:
-        return b""
+        return True
+    except TimeoutError:
+        return False
+    return True
 
 
 class Sockets:
@@ -152,18 +158,26 @@ async def test_requests_of_closed_connections_do_not_take_effect_after_a_pause(b
         assert b.call("GET", "/v1/topics/again")["name"] == "again"
 
 
-async def test_requests_that_waited_for_a_long_pause_are_dropped_although_their_connections_are_open(brokers):
+async def test_changes_that_waited_for_a_long_pause_are_dropped_although_their_connections_are_open(brokers):
     """As if the disconnections of their clients had not reached the broker."""
     a, b = brokers
     before = Sockets(address_of(a))
-    earlier = before.connect()
+    earlier = [before.connect(), before.connect()]
     async with paused(a) as during:
-        waiting = [earlier, during.connect()]
-        for each in waiting:
+        changes, lookups = zip(earlier, [during.connect(), during.connect()], strict=True)
+        for each in (*changes, *lookups):
+            send(each, FindCoordinatorRequest("tid", 1), 2)
+        for each in changes:
             send(each, DeleteTopicsRequest(topic_names=["t"], timeout_ms=30_000), 5)
         await asyncio.sleep(LONG_S)
-    assert [answer(each) for each in waiting] == [b"", b""]
+    # Then they are not carried out, and what only looks something up is answered
+    assert [has_ended(each) for each in changes] == [True, True]
     assert b.call("GET", "/v1/topics/t")["name"] == "t"
+    for each in lookups:
+        assert each.recv(1_000)
+        send(each, CreateTopicsRequest([CreatableTopic("u", 1, 1, [], [])], 30_000, False), 5)  # it is a new one
+        assert each.recv(1_000)
+    assert b.call("GET", "/v1/topics/u")["name"] == "u"
     before.close()
     during.close()
 
