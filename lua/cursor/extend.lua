@@ -41,7 +41,7 @@ elseif cursors.has_keys(c.kind) then
   end)
   if #touched == most then reached = -1 end
 else
-  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[7], "+inf", "LIMIT", 0, most))
+  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[7], "+inf", "LIMIT", "0", most))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
   if #touched == most then reached = touched[most].last end
 end

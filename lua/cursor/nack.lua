@@ -35,7 +35,7 @@ elseif cursors.has_keys(c.kind) then
   touched = cursors.leases_where(c, most, function(grant) return grant.consumer == consumer and consumer ~= "" end)
   if #touched == most then reached = -1 end -- by slot: the next call begins anew
 else
-  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[8], "+inf", "LIMIT", 0, most))
+  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[8], "+inf", "LIMIT", "0", most))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
   if #touched == most then reached = touched[most].last end
 end

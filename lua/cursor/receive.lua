@@ -91,9 +91,9 @@ if ordered then
     if lease.last >= from then add(lease, from, from) end
   end
   own = {}
-  local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
+  local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", "0", DUE_MAX)
   truncated = #names == DUE_MAX
-  local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", 0, 1)[1]
+  local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", "0", "1")[1]
   names[#names + 1] = before or nil -- it may begin before `after` and end after it
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     local is_own = lease.consumer == consumer
@@ -114,7 +114,7 @@ local names = next_due <= now and redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3
 local found = {}
 if #names == DUE_MAX then
   truncated = true
-  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf", "LIMIT", 0, DUE_MAX))) do
+  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, "0", "+inf", "LIMIT", "0", DUE_MAX))) do
     if lease.deadline <= now then found[#found + 1] = lease end
   end
 end

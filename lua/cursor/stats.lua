@@ -49,7 +49,7 @@ if offset then
   local held = redis.call("HLEN", c.pending) - 1
   return { OK, c.kind, offset, offset, stable, 0, 0, held, unread + beyond, is_exact, 0, 0, "", 0, created, -1, 0 }
 end
-local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
+local following = redis.call("ZRANGEBYSCORE", c.due, "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")[2]
 return {
   OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held + ahead, c.leased - c.returned, c.held,
   c.leased + c.held + unread + beyond, is_exact, c.delivered, c.redelivered, c.consumer, c.consumer_until,

@@ -48,8 +48,8 @@ for i = 1, #fields, 2 do
 end
 -- The payload of the sidecar buffer is in the same ledgers, unlogged too: of open transactions, and of aborted ones until
 -- ledger/release_sidecar has deleted it.
-local pids = redis.call("ZREVRANGEBYSCORE", KEYS[16], -2, "-inf", "LIMIT", 0, HELD_MAX + 1)
-local aborts = redis.call("ZRANGEBYLEX", KEYS[17], "[!A ", "(!A!", "LIMIT", 0, HELD_MAX + 1)
+local pids = redis.call("ZREVRANGEBYSCORE", KEYS[16], "-2", "-inf", "LIMIT", "0", HELD_MAX + 1)
+local aborts = redis.call("ZRANGEBYLEX", KEYS[17], "[!A ", "(!A!", "LIMIT", "0", HELD_MAX + 1)
 local read = #pids + #aborts
 if read > HELD_MAX then return { TOO_MANY, read } end
 for _, row in ipairs(#pids > 0 and redis.call("HMGET", KEYS[15], unpack(pids)) or {}) do

@@ -37,12 +37,12 @@ local most, now_text = tonumber(ARGV[2]), whole(now)
 local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/scheduled_entries
 local SETS = { KEYS[7], KEYS[6], KEYS[5] }
 
-local horizon = redis.call("ZRANGEBYSCORE", KEYS[11], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+local horizon = redis.call("ZRANGEBYSCORE", KEYS[11], "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")
 local horizon_due, horizon_name = tonumber(horizon[2]), horizon[1] and string.sub(horizon[1], 1, 12)
 local last_due = math.min(now, horizon_due or now)
 local lists, places, taken, sets = {}, {}, {}, {} -- of the sets with due entries
 for _, key in ipairs(SETS) do
-  local list = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", 0, most)
+  local list = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", "0", most)
   if list[1] then
     local k = #lists + 1
     lists[k], places[k], taken[k], sets[k] = list, 1, {}, key
@@ -200,7 +200,7 @@ if records > 0 then
 end
 local first = -1
 for _, key in ipairs(SETS) do
-  local head = tonumber(redis.call("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2])
+  local head = tonumber(redis.call("ZRANGEBYSCORE", key, "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")[2])
   if head and (first < 0 or head < first) then first = head end
 end
 return {

@@ -34,7 +34,7 @@ end
 -- Does a step of the walk; returns whether it is done.
 function checkpoints.step(state, aborted, walk)
   local high = walk.at == "+inf" and "+inf" or "(" .. walk.at
-  local rows, added = redis.call("ZREVRANGEBYSCORE", aborted, high, walk.from, "WITHSCORES", "LIMIT", 0, STEP), {}
+  local rows, added = redis.call("ZREVRANGEBYSCORE", aborted, high, walk.from, "WITHSCORES", "LIMIT", "0", STEP), {}
   for i = 1, #rows, 2 do
     local producer, first, stable = string.match(rows[i], "^(%S+) (%d+) (%d+)$")
     if string.sub(producer, 1, 1) ~= "-" then

@@ -197,7 +197,7 @@ function cursors.touched(c, ranges, most)
         end
       end
       if last > first and not (found[1] and found[1].last >= last) then
-        local names = redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last, "LIMIT", 0, room)
+        local names = redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last, "LIMIT", "0", room)
         if #names == room then reached = tonumber(names[room]) end
         for _, name in ipairs(names) do firsts[#firsts + 1] = name end
       end

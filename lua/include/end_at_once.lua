@@ -109,7 +109,7 @@ end
 local function end_at_once()
   at_once.read()
   local ended, markers = {}, {}
-  local oldest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", 0, 1)[1]
+  local oldest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", "0", "1")[1]
   local watermark = oldest and tonumber(oldest) - 1 or -1
   local mark = watermark >= 0 and format("%d", watermark) or ""
   local seen = {}

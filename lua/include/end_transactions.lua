@@ -197,8 +197,8 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
     end
   end
 
-  local pids = next(touched) and redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "LIMIT", 0, 128) or {}
-  for _, pid in ipairs(next(touched) and redis.call("ZREVRANGEBYSCORE", firsts, -2, "-inf", "LIMIT", 0, 128) or {}) do
+  local pids = next(touched) and redis.call("ZRANGEBYSCORE", firsts, "0", "+inf", "LIMIT", "0", "128") or {}
+  for _, pid in ipairs(next(touched) and redis.call("ZREVRANGEBYSCORE", firsts, "-2", "-inf", "LIMIT", "0", "128") or {}) do
     pids[#pids + 1] = pid
   end
   if #pids > 0 then
@@ -222,7 +222,7 @@ local function end_transactions(KEYS, ARGV, room, leftovers)
   end
   -- Looks at the oldest, and at a random range if there are many: tombstones of a coordinator with an old open transaction
   -- stay, and must not hide those that other coordinators no longer need.
-  if look(redis.call("ZRANGEBYSCORE", ended, 0, "+inf", "WITHSCORES", "LIMIT", 0, looked)) then
+  if look(redis.call("ZRANGEBYSCORE", ended, "0", "+inf", "WITHSCORES", "LIMIT", "0", whole(looked))) then
     local from = now % redis.call("ZCARD", ended)
     look(redis.call("ZRANGE", ended, whole(from), whole(from + looked - 1), "WITHSCORES"))
   end

@@ -7,10 +7,10 @@ local function is_step(nonce) return string.sub(nonce, 1, 1) == STEP end
 -- Returns the members older than keep_ms, and the oldest of those above the number to keep (both: negative for no limit).
 local function surplus_of(key, keep_ms, keep, most)
   local old, surplus = {}, 0
-  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", key, 0, now - keep_ms, "LIMIT", 0, most) end
+  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", key, "0", now - keep_ms, "LIMIT", "0", most) end
   if keep >= 0 then surplus = redis.call("ZCARD", key) - 1 - #old - keep end
   if surplus <= 0 then return old end
-  return redis.call("ZRANGEBYSCORE", key, 0, "+inf", "LIMIT", 0, #old + math.min(surplus, most))
+  return redis.call("ZRANGEBYSCORE", key, "0", "+inf", "LIMIT", "0", #old + math.min(surplus, most))
 end
 
 -- Removes nonces that no outcome and no live transaction needs any more.

@@ -26,7 +26,7 @@ end
 local function leases_of_request(c, consumer, request, now, wait)
   local is_of_it = of_request(consumer, request, now, wait)
   if cursors.has_keys(c.kind) then return cursors.leases_where(c, math.huge, is_of_it) end
-  local found, names = {}, redis.call("ZREVRANGEBYSCORE", c.due, "+inf", "0", "LIMIT", 0, AGAIN_MAX)
+  local found, names = {}, redis.call("ZREVRANGEBYSCORE", c.due, "+inf", "0", "LIMIT", "0", AGAIN_MAX)
   for _, lease in ipairs(cursors.leases_at(c, names)) do
     if is_of_it(lease) then found[#found + 1] = lease end
   end

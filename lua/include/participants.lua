@@ -70,7 +70,7 @@ function wide.forget(serial, txn)
   if is_wide(txn) then
     if wide.room <= 0 then return false end
     local range = { "[" .. serial .. " ", "(" .. serial .. "!" } -- ! follows the space
-    local members = redis.call("ZRANGEBYLEX", KEYS[13], range[1], range[2], "LIMIT", 0, wide.room)
+    local members = redis.call("ZRANGEBYLEX", KEYS[13], range[1], range[2], "LIMIT", "0", wide.room)
     for _, member in ipairs(members) do wide.gone[#wide.gone + 1] = member end
     wide.room = wide.room - #members
     if wide.room <= 0 then return false end

@@ -26,7 +26,7 @@ end
 
 -- Returns the last stable offset: the first offset of the oldest open transaction, or the next offset.
 local function stable_offset(firsts, next_offset)
-  local oldest = redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+  local oldest = redis.call("ZRANGEBYSCORE", firsts, "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")
   if oldest[2] then return tonumber(oldest[2]) end
   return next_offset
 end

@@ -31,5 +31,5 @@ end
 
 -- Returns the first `most` batches of a transaction.
 function sidecar.batches(key, name, most)
-  return redis.call("ZRANGEBYLEX", key, "[" .. name .. " ", "(" .. name .. "!", "LIMIT", 0, most)
+  return redis.call("ZRANGEBYLEX", key, "[" .. name .. " ", "(" .. name .. "!", "LIMIT", "0", most)
 end

@@ -85,12 +85,13 @@ if #names > 0 then
   call_chunked("HSET", KEYS[11], renewed)
 end
 if next(finished) or next(steps.answered) then outcomes_save(finished) end
+local function plus(text, more) return more > 0 and format("%d", tonumber(text) + more) or text end
 local following_text = format("%d", following)
 if following_text ~= held[1] or committed + aborted + timeout > 0 then
-  redis.call("HSET", KEYS[1], "next", following_text, "created", tonumber(held[3]) + created, "committed",
-    tonumber(held[4]) + committed, "aborted", tonumber(held[5]) + aborted, "timeout", tonumber(held[6]) + timeout)
+  redis.call("HSET", KEYS[1], "next", following_text, "created", plus(held[3], created), "committed", plus(held[4], committed),
+    "aborted", plus(held[5], aborted), "timeout", plus(held[6], timeout))
 end
-local lowest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", 0, 1)[1] or ""
+local lowest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", "0", "1")[1] or ""
 local packed = cmsgpack.pack(replies)
 if allocations > 0 then
   redis.call("HSET", KEYS[8], ARGV[2], call .. " " .. lowest .. " " .. following_text .. "\n" .. packed)

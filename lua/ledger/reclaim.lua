@@ -38,7 +38,7 @@ end
 
 -- Returns the offset from which there can be something to delete: nothing that is aborted lies in between.
 local function first_aborted(aborted, from, to)
-  local rows, first = redis.call("ZRANGEBYSCORE", aborted, whole(from), "+inf", "LIMIT", 0, AHEAD), to
+  local rows, first = redis.call("ZRANGEBYSCORE", aborted, whole(from), "+inf", "LIMIT", "0", AHEAD), to
   for i, row in ipairs(rows) do
     local begun, stable = string.match(row, "^%S+ (%d+) (%d+)$")
     first = math.min(first, tonumber(begun))

@@ -18,7 +18,7 @@ SOURCE      transaction buffer RFC "abort"; docs/decisions/0044
 local FREED = 16777216
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local ledgers, buffer, ledger = KEYS[2], KEYS[3], ARGV[2]
-local due = redis.call("ZRANGEBYLEX", buffer, "[!", '("', "LIMIT", 0, 1)[1]
+local due = redis.call("ZRANGEBYLEX", buffer, "[!", '("', "LIMIT", "0", "1")[1]
 if not due then return { OK, 0, 0, 0, "" } end
 local mark, name = string.match(due, "^!(%a) (%S+)$")
 
@@ -43,5 +43,5 @@ if #ids > 0 then
 end
 if #gone > 0 then redis.call("ZREM", buffer, unpack(gone)) end
 if #gone == #page and #page < sidecar.PAGE then redis.call("ZREM", buffer, due) end
-local more = redis.call("ZRANGEBYLEX", buffer, "[!", '("', "LIMIT", 0, 1)[1] and 1 or 0
+local more = redis.call("ZRANGEBYLEX", buffer, "[!", '("', "LIMIT", "0", "1")[1] and 1 or 0
 return { OK, #ids, bytes, more, following }

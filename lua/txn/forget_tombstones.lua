@@ -15,7 +15,7 @@ SOURCE      transaction buffer RFC "low watermark"; docs/decisions/0001
 --- @include "include/status"
 --- @include "include/serial_order"
 local before, marks, passed = tonumber(ARGV[1]) - tonumber(ARGV[2]), {}, {}
-local found = redis.call("ZRANGEBYSCORE", KEYS[1], 0, "+inf", "WITHSCORES", "LIMIT", ARGV[3], ARGV[4])
+local found = redis.call("ZRANGEBYSCORE", KEYS[1], "0", "+inf", "WITHSCORES", "LIMIT", ARGV[3], ARGV[4])
 for i = 1, #found, 2 do
   local coordinator, serial = string.match(found[i], "^(%d+)%-(%d+)$")
   if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", KEYS[2], coordinator) or "" end
