@@ -36,7 +36,7 @@ class RedisClock:
         self, skew_ms_max: int = 0, machine: Clock | None = None, passed_s: Callable[[], float] = time.monotonic
     ) -> None:
         self._skew_ms_max, self._machine, self._passed_s = skew_ms_max, machine or SystemClock(), passed_s
-        self._at: tuple[int, float] | None = None  # Redis's time, and passed_s() then
+        self._ahead_ms: float | None = None  # of passed_s()
         self._skew_ms: int | None = None
 
     def learn(self, redis_ms: int, sent_s: float) -> None:
@@ -44,9 +44,9 @@ class RedisClock:
         now_s = self._passed_s()
         # A reply that was delayed may be older than what is known.  A time above the latest possible one is wrong: the
         # clock of Redis was set back.
-        is_old = self._at is not None and redis_ms < self.now_ms() <= redis_ms + 1 + (now_s - sent_s) * 1000
+        is_old = self._ahead_ms is not None and redis_ms < self.now_ms() <= redis_ms + 1 + (now_s - sent_s) * 1000
         if not is_old:
-            self._at = redis_ms, now_s
+            self._ahead_ms = redis_ms - now_s * 1000
         if self._skew_ms is not None:  # a time that has jumped is doubted before anything is decided by it
             self._skew_ms = max(self._skew_ms, self._skew([redis_ms], sent_s), key=abs)
 
@@ -60,9 +60,8 @@ class RedisClock:
         return max(skews, key=abs)
 
     def now_ms(self) -> int:
-        assert self._at is not None, "the clock of Redis has not been read"
-        redis_ms, at_s = self._at
-        return redis_ms + int((self._passed_s() - at_s) * 1000)
+        assert self._ahead_ms is not None, "the clock of Redis has not been read"
+        return int(self._passed_s() * 1000 + self._ahead_ms)
 
     @property
     def skew_ms(self) -> int:

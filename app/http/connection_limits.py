@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,7 @@ SPARE_CONNECTIONS = 32  # above connections_max, for /livez; further connections
 LIVE = b"/livez"
 TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
 
+NO_TRAILERS: Any = deque[tuple[bytes, bytes]](maxlen=0)  # uvicorn would append any number of them to the headers
 _limited_log = RateLimitedLog()
 
 
@@ -164,10 +166,6 @@ class GuardedProtocol(CorkedProtocol):
             unknown: Any = self.scope
             unknown[KNOWN] = self._leave_strangers
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._has_head():  # a trailer is no header, and uvicorn would keep any number of them
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         self._since_body = 0
         if not self._limits.auth_required:
@@ -191,6 +189,7 @@ class GuardedProtocol(CorkedProtocol):
             self._refused = 400, reason
             raise _Refused
         super().on_headers_complete()
+        self.headers = NO_TRAILERS
 
     def on_body(self, body: bytes) -> None:
         self._since_body = 0

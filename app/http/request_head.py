@@ -18,8 +18,12 @@ _ABSOLUTE = re.compile(rb"https?://([^/?#]*)", re.IGNORECASE)
 
 def flaw(version: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """The reason to refuse a request; None if there is none.  headers: names in lower case."""
-    hosts = [value for name, value in headers if name == b"host"]
-    codings = [value for name, value in headers if name == b"transfer-encoding"]
+    hosts, codings = list[bytes](), list[bytes]()
+    for name, value in headers:
+        if name == b"host":
+            hosts.append(value)
+        elif name == b"transfer-encoding":
+            codings.append(value)
     if version not in ("1.0", "1.1"):
         return "The broker supports HTTP/1.1."
     if len(hosts) > 1 or (not hosts and version == "1.1"):

@@ -18,6 +18,7 @@ from redis_ledger.telemetry import metrics
 
 PERIOD_S = 0.25
 LONG_S = 1.0  # shorter lags are those of a busy machine, and no client gives up a request so early
+LATE_S = PERIOD_S + LONG_S  # between two readings of the clock
 STALL_S = 3.0  # shorter than clients wait for a response, and than other brokers wait for a heartbeat
 DOUBT_S = 1.0  # after a long lag: the time in which the requests that arrived during it begin
 
@@ -45,7 +46,7 @@ class EventLoopLag:
 
     def is_doubtful(self, now_s: float) -> bool:
         """Whether a request that begins now may have waited for the event loop."""
-        if self._seen_s and now_s - self._seen_s > PERIOD_S + LONG_S:
+        if self._seen_s and now_s - self._seen_s > LATE_S:
             self._look(now_s)
         return now_s < self._doubt_until_s
 

@@ -49,7 +49,7 @@ class Connection(asyncio.BufferedProtocol):
             self._push,
             partial(open_connections.take_incomplete, self),
             partial(open_connections.give_incomplete, self),
-            lambda: open_connections.frame_sizes(self.peer),
+            partial(open_connections.frame_sizes, self.peer),
         )
         self._deaf_since, self._quotas = 0.0, broker.quotas
         self._frames: deque[memoryview] = deque()
@@ -217,10 +217,8 @@ class Connection(asyncio.BufferedProtocol):
                     continue
                 if not self._writable.is_set():
                     await self._writable.wait()
-                if self._shared.has_given_up(self.peer, self._read_s):
-                    self.drop()
                 if not self._frames:
-                    continue  # `_refuse` may have cleared the queue while this task waited
+                    continue  # `_refuse` cleared the queue while this task waited
                 frame = self._frames.popleft()
                 size, is_pending = len(frame), False
                 try:
@@ -244,8 +242,10 @@ class Connection(asyncio.BufferedProtocol):
     async def _one(self, frame: memoryview, table: dict[int, Route]) -> bool:
         """Returns True if the request is still in flight; `_flush` then completes it."""
         began = self.last_used = time.monotonic()
-        login = self.peer.sasl
-        if isinstance(login, Login) and login.bare:
+        if self._shared.has_given_up(self.peer, began, self._read_s):
+            self.drop()
+            return False
+        if isinstance(login := self.peer.sasl, Login) and login.bare:
             await self._log_in(login, frame)
             return False
         try:

@@ -234,13 +234,12 @@ class OpenConnections:
         for connection in self.broker.client_memory.too_slow(self._open, now):
             self.give_up(connection, "a Kafka client does not read its responses while others wait for the memory")
 
-    def has_given_up(self, peer: Peer, read_s: float) -> bool:
+    def has_given_up(self, peer: Peer, now: float, read_s: float) -> bool:
         """Whether the client has closed the connection while its request waited here: it may have sent the request to
         another broker and gone on.  The requests of a client that sends them and leaves at once are carried out.
 
-        read_s: when the connection was read (monotonic).  Cost: a system call for requests that have waited.
+        now, read_s: monotonic; when the connection was read.  Cost: a system call for requests that have waited.
         """
-        now = time.monotonic()
         has_waited = self.broker.event_loop_lag.is_doubtful(now) or now - read_s > WAITED_S
         return has_waited and not peer.waits()
 

@@ -162,7 +162,8 @@ def test_a_request_that_waited_is_given_up_if_its_client_has_left(shared, ends, 
     client.send(b"request")
     if closed:
         client.close()
-    assert shared.has_given_up(Peer("", socket=broker.fileno()), time.monotonic() - waited_s) == given_up
+    now = time.monotonic()
+    assert shared.has_given_up(Peer("", socket=broker.fileno()), now, now - waited_s) == given_up
 
 
 def test_connections_that_were_made_during_a_stall_are_doubted(memory, shared, monkeypatch):
