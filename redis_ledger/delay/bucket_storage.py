@@ -22,6 +22,7 @@ from redis_ledger.records.batch import read_header
 from redis_ledger.records.split_by_due import COMPARED_MS_MAX
 
 PAGE = 2_000  # entries read at once
+DUE = 3  # where the due times are in the fields of an entry: b payload d due
 METADATA_MAX = 64  # snapshots whose metadata is cached
 
 
@@ -218,9 +219,14 @@ class BucketStorage:
         self._metadata.pop(snapshot, None)
 
 
+def is_scheduled(fields: Sequence[bytes]) -> bool:
+    """Whether an entry of a delay ledger has due times; others are batches of the sidecar buffer."""
+    return len(fields) > DUE
+
+
 def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> tuple[Indexed, list[int]]:
     """Decodes an entry of a delay ledger (b payload d due): its index entry and due times, several for a block."""
-    payload, dues = fields[1], [int(due) for due in fields[3].split(b",")]
+    payload, dues = fields[1], [int(due) for due in fields[DUE].split(b",")]
     header = read_header(payload)
     newest_ms = max(-1, min(header.max_timestamp, COMPARED_MS_MAX))
     return Indexed(min(dues), entry, WHOLE, ledger, header.count, len(payload), newest_ms), dues

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.ids import MessageId
+from redis_ledger.errors import UnknownScheduled
+from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.ledger.settings import BUFFERS, TXN_BUFFER
 from tests.support import cli
 from tests.support.broker import begun, one, receive_values, records, values_of
@@ -169,6 +170,20 @@ def test_the_command_line_creates_and_changes_topics_with_the_buffer(redis_url, 
         run(f"txns commit {txn}")
         run("topics grow pay --txn-buffer marker")
         assert "txn_buffer marker" in run("topics describe pay")
+
+
+async def test_batch_of_an_open_transaction_is_no_scheduled_record(broker):
+    """Both are entries of the same ledgers, and the id of a topic that was deleted may name either."""
+    transaction = await begun(broker, "8", "9")
+    for entry in range(1, 20):
+        id = ScheduledId(0, entry, 0)
+        assert all(isinstance(each, UnknownScheduled) for each in await broker.delayed.cancel("t", [id]))
+        with pytest.raises(UnknownScheduled):
+            await broker.delayed.reschedule("t", id, deliver_after_ms=1000)
+        with pytest.raises(UnknownScheduled):
+            await broker.delayed.get("t", id)
+    await broker.transactions.commit(transaction)
+    assert await values_of(broker, "t") == [*ALL, "8", "9"]
 
 
 async def test_cancelling_all_scheduled_records_keeps_open_transactions(broker):

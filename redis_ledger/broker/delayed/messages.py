@@ -9,12 +9,13 @@ from redis_ledger.broker.delayed.index_reader import to_scheduled
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Charge, Decoding
-from redis_ledger.delay.bucket_storage import read_stored
+from redis_ledger.delay.bucket_storage import is_scheduled, read_stored
 from redis_ledger.delay.entry import Indexed
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.store import ReplyError
 
 
 class _StoredEntry(NamedTuple):
@@ -70,10 +71,12 @@ class ScheduledMessages:
         rows = [] if ledger is None else await self.index.scripts.command("XRANGE", self._keys.data(ledger), name, name)
         if ledger is None:
             raise self._unknown(id)
-        if not rows and id.entry < await self._first_of(ledger):
+        if not rows and id.entry < await self._first_of(ledger, id):
             raise self._unknown(id)
         if not rows:
             raise AlreadyCancelled(f"{id} was cancelled, or its transaction was aborted.")
+        if not is_scheduled(rows[0][1]):
+            raise self._unknown(id)  # a batch of a transaction in the sidecar buffer
         indexed, dues = read_stored(ledger, id.entry, rows[0][1])
         if id.index >= indexed.records:
             raise self._unknown(id)
@@ -111,9 +114,14 @@ class ScheduledMessages:
                 return ledger
         return None
 
-    async def _first_of(self, ledger: int) -> int:
-        """The first entry that a delay ledger ever had; lower ones were in older ledgers."""
-        reply = await self.index.scripts.command("XINFO", "STREAM", self._keys.data(ledger))
+    async def _first_of(self, ledger: int, id: ScheduledId) -> int:
+        """The first entry that a delay ledger ever had; lower ones were in older ledgers.  Raises UnknownScheduled."""
+        try:
+            reply = await self.index.scripts.command("XINFO", "STREAM", self._keys.data(ledger))
+        except ReplyError as error:
+            if "no such key" in str(error):
+                raise self._unknown(id) from error  # deleted since, with its topic or by retention
+            raise
         info = dict(zip(reply[::2], reply[1::2], strict=True))
         return int(info[b"last-generated-id"].split(b"-")[1]) - int(info[b"entries-added"]) + 1
 
