@@ -45,7 +45,7 @@ class Step(NamedTuple):
 LIMIT_TIMES, LIMIT_S = 3, 120.0
 
 # Tests of these folders run in one pytest: each worker imports the product once.
-FOLDERS = ("crash", "integration", "spec", "lua", "property", "sim", "unit", "tidy")
+FOLDERS = ("crash", "integration", "spec", "lua", "model", "property", "sim", "unit", "tidy")
 QUICK_FOLDERS = ("lua", "property", "sim", "unit", "tidy")
 REQUIRED = ("-m", "not full and not slow")
 # The simulation itself has steps of its own; the other tests in its folder are those of its rules.
@@ -140,6 +140,8 @@ CHECKS = [
 ]  # fmt: skip
 BY_NAME = [
     Step("crash-slow", "100 000 records under 200 kills of brokers and Redis", 15, pytest("tests/crash", "-m", "slow")),
+    Step("model", "five minutes of new histories, compared with one model of the whole product", 6,
+         module("tests.model", "--minutes", "5")),
     Step("soak", "the simulation: 100 000 transactions and 200 kills on each topology of Redis", 200,
          module("tests.sim", "--topology", "each", "--transactions", "100000", "--kills", "200")),
     Step("pauses", "transactions of Kafka clients while their broker is paused (fetches the clients, once)", 7,

@@ -1,0 +1,190 @@
+"""Rows of topics and of records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis_ledger.kafka.protocol.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from redis_ledger.records.batch import split
+from redis_ledger.records.control import read_marker
+from redis_ledger.records.read import decode
+from tests.model.answers import TOPICS, Answer
+from tests.model.brokers import path
+from tests.model.rows import (
+    LARGE,
+    LOWERED,
+    RAISED,
+    Given,
+    Session,
+    a_partition,
+    a_topic,
+    base_offset,
+    kafka_answer,
+    row,
+    some_records,
+    texts,
+)
+from tests.model.steps import Known
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
+
+# Topics
+
+
+def _new_topic(known: Known, number: int) -> Given | None:
+    missing = [name for name in TOPICS if name not in known.topics]
+    if not missing and known.rng.random() > 0.1:
+        return None
+    name = known.pick(missing or TOPICS)
+    return {"topic": name, "partitions": known.rng.choice((1, 1, 2)), "buffer": known.pick(("marker", "sidecar"))}
+
+
+@row("create_topic", "create_topic", "REST", 3, _new_topic)
+async def _create(session: Session, given: Given) -> Answer:
+    settings = {"txn_buffer": given["buffer"], "batch_bytes_max": RAISED}
+    body = {"name": given["topic"], "partitions": given["partitions"], "settings": settings}
+    return await session.rest("POST", path("topics"), body)
+
+
+def _grown(known: Known, number: int) -> Given | None:
+    topic = known.topic()
+    return {"topic": topic, "partitions": min(known.topics.get(topic, 1) + 1, 4)} if topic else None
+
+
+@row("grow_topic", "grow_topic", "REST", 1.5, _grown)
+async def _grow(session: Session, given: Given) -> Answer:
+    return await session.rest("PATCH", path("topics", given["topic"]), {"partitions": given["partitions"]})
+
+
+@row("CreatePartitions", "grow_topic", "Kafka", 0.5, _grown)
+async def _create_partitions(session: Session, given: Given) -> Answer:
+    asked = CreatePartitionsRequest([CreatePartitionsTopic(given["topic"], given["partitions"], None)], 5_000, False)
+    return kafka_answer((await session.kafka(asked, 3)).results[0].error_code)
+
+
+def _limited(known: Known, number: int) -> Given | None:
+    topic = known.topic()
+    return {"topic": topic, "bytes_max": known.rng.choice((LOWERED, RAISED, RAISED))} if topic else None
+
+
+@row("limit_batches", "limit_batches", "REST", 1, _limited)
+async def _limit(session: Session, given: Given) -> Answer:
+    body = {"settings": {"batch_bytes_max": given["bytes_max"]}}
+    return await session.rest("PATCH", path("topics", given["topic"]), body)
+
+
+@row("delete_topic", "delete_topic", "REST", 1.5, a_topic)
+async def _delete(session: Session, given: Given) -> Answer:
+    return await session.rest("DELETE", path("topics", given["topic"]))
+
+
+@row("DeleteTopics", "delete_topic", "Kafka", 0.5, a_topic)
+async def _delete_topics(session: Session, given: Given) -> Answer:
+    asked = DeleteTopicsRequest([DeleteTopicState(given["topic"])], [], 5_000)
+    return kafka_answer((await session.kafka(asked, 6)).responses[0].error_code)
+
+
+@row("list_topics", "list_topics", "REST", 1, lambda known, number: {})
+async def _list_topics(session: Session, given: Given) -> Answer:
+    return await session.rest(
+        "GET", path("topics"), value=lambda body: {each["name"]: each["partitions"] for each in body["topics"]}
+    )
+
+
+# Records
+
+
+@row("produce", "produce", "REST", 4, some_records)
+async def _produce(session: Session, given: Given) -> Answer:
+    body = {"records": texts(given["values"]), "partition": given["partition"]}
+    return await session.rest("POST", path("topics", given["topic"], "records"), body, value=base_offset)
+
+
+@row("Produce", "produce", "Kafka", 3, some_records)
+async def _kafka_produce(session: Session, given: Given) -> Answer:
+    asked = produce(given["topic"], batch(*given["values"]), partition=given["partition"])
+    answer = produced(await session.kafka(asked, 10))
+    return kafka_answer(answer.error_code, answer.base_offset)
+
+
+def _keyed_records(known: Known, number: int) -> Given | None:
+    topic = known.topic()
+    if topic is None:
+        return None
+    is_large = known.rng.random() < 0.2
+    rows = tuple((f"k{n}".encode(), f"v{number}.{n}") for n in range(known.rng.choice((1, 2, 3))))
+    return {"topic": topic, "key": f"key-{number}", "records": rows, "bytes": LARGE if is_large else 0}
+
+
+@row("produce_keyed", "produce_keyed", "REST", 3, _keyed_records, True)
+async def _produce_keyed(session: Session, given: Given) -> Answer:
+    padding = {"pad": "x" * given["bytes"]} if given["bytes"] else {}
+    records = [{"key": key.decode(), "text": value, "headers": padding} for key, value in given["records"]]
+    return await session.rest(
+        "POST", path("topics", given["topic"], "records"), {"records": records}, key=given["key"],
+        value=lambda body: [(each["partition"], each["base_offset"]) for each in body["results"]],
+    )  # fmt: skip
+
+
+def _read(known: Known, number: int) -> Given | None:
+    given = a_partition(known, number)
+    return given and {**given, "committed": known.rng.random() < 0.7}
+
+
+@row("fetch", "fetch", "REST", 4, _read)
+async def _fetch(session: Session, given: Given) -> Answer:
+    isolation = "read_committed" if given["committed"] else "read_uncommitted"
+    where = path("topics", given["topic"], "partitions", given["partition"], "records", isolation=isolation)
+    return await session.rest(
+        "GET", f"{where}&as=text", value=lambda body: [(each["offset"], each["text"]) for each in body["records"]]
+    )
+
+
+@row("Fetch", "fetch", "Kafka", 2, _read)
+async def _kafka_fetch(session: Session, given: Given) -> Answer:
+    offset = 0
+    while True:
+        asked = fetch(given["topic"], offset, partitions=[given["partition"]], committed=given["committed"])
+        data = fetched(await session.kafka(asked, 11))
+        if data.error_code != 1 or data.log_start_offset <= offset:
+            break
+        offset = data.log_start_offset
+    if data.error_code:
+        return kafka_answer(data.error_code)
+    return Answer("ok", _records_of(data, given["committed"], offset))
+
+
+def _records_of(data: Any, committed: bool, offset: int) -> list[tuple[int, str]]:
+    """What a consumer returns: no markers, and of aborted transactions nothing if it reads committed records."""
+    aborted = sorted((a.first_offset, a.producer_id) for a in data.aborted_transactions or ()) if committed else []
+    bad: set[int] = set()
+    found = []
+    for header, view in split(data.records or b""):
+        while aborted and aborted[0][0] <= header.last_offset:
+            bad.add(aborted.pop(0)[1])
+        if header.is_control:
+            if not read_marker(view).commit:
+                bad.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in bad):
+            found += [(r.offset, (r.value or b"").decode()) for r in decode(view) if r.offset >= offset]
+    return found
+
+
+def _cut(known: Known, number: int) -> Given | None:
+    given = a_partition(known, number)
+    return given and {**given, "before": known.rng.choice((0, 1, 2, 4, 8))}
+
+
+@row("DeleteRecords", "delete_records", "Kafka", 0.7, _cut)
+async def _delete_records(session: Session, given: Given) -> Answer:
+    partitions = [DeleteRecordsPartition(given["partition"], given["before"])]
+    asked = DeleteRecordsRequest([DeleteRecordsTopic(given["topic"], partitions)], 5_000)
+    return kafka_answer((await session.kafka(asked, 2)).topics[0].partitions[0].error_code)
