@@ -32,6 +32,7 @@ class Answer(NamedTuple):
 
 
 LOST = Answer()
+LOWERED, RAISED = 1_000, 1 << 20  # limits of the bytes of a batch
 # The operation may have taken effect, or may be under way: the client has to look, or to repeat it.
 UNSURE = frozenset({
     "outcome_unknown", "store_timeout", "store_unavailable", "unavailable", "request_in_progress", "topic_busy",

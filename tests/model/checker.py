@@ -145,7 +145,7 @@ def _related(
     names = set().union(*(touched(each.call.operation, each.part) for each in pending[call.number]))
     while True:
         parts = [each for parts in pending.values() for each in parts
-                 if names & touched(each.call.operation, each.part)]  # fmt: skip
+                 if each.call is call or names & touched(each.call.operation, each.part)]  # fmt: skip
         more = names.union(*(touched(each.call.operation, each.part) for each in parts))
         more |= {name for pair in places if more.intersection(pair) for name in pair}
         if more == names:

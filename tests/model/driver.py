@@ -14,7 +14,7 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from tests.model.steps import Hold, Known, Step
 BROKERS = 2
 STEPS = 45
 ANSWER_S_MAX = 20.0  # no request of a broker that goes on takes longer
+TRIES_NEAR = 30
 BLOCKED_S = 0.3  # a step that takes longer while a broker is held waits for that broker
 REPEATS_MAX = 8  # of a request whose key is in use, each after PAUSE_S
 PAUSE_S = 0.03
@@ -67,6 +68,7 @@ class Run:
         self._ids: dict[str, str] = {}
         self._received: dict[int, tuple[int, ...]] = {}
         self._producers: dict[str, Producer] = {}
+        self._sent: dict[int, str] = {}  # step → its Kafka transaction
         self._open: list[Running] = []
         self._release: dict[int, int] = {}  # broker → started steps at which it goes on
         self._started = 0
@@ -83,6 +85,9 @@ class Run:
         operation, gone = f"op-{step.number}", asyncio.Event()
         if step.hold is not None and not door.store.is_held:
             door.store.arm(operation, step.hold.call, step.hold.when)
+        producer = given.get("txn", "").partition("#")
+        if producer[1]:
+            self._known.busy.add(producer[0])
         session = Session(door, operation, gone, self._ids, self._received, self._producers)
         self._note("invoke", call)
         running = Running(step, call, asyncio.create_task(self._perform(session, step, call)), gone)
@@ -91,6 +96,15 @@ class Run:
         await self._until_settled(running, door)
         await self._release_due()
         return True
+
+    @property
+    def held(self) -> dict[int, set[str]]:
+        """Brokers that are held, and what the operation there touches."""
+        return {
+            running.step.broker: ROWS[running.step.row].touches(dict(running.step.arguments))
+            for running in self._open
+            if running.step.broker in self._release
+        }
 
     async def finish(self) -> None:
         for number in list(self._release):
@@ -114,25 +128,35 @@ class Run:
             if not offsets:
                 return None
             given["offsets"] = offsets
-        if (txn := given.get("txn")) and "#" in txn and txn.partition("#")[0] not in self._producers:
-            return None
+        name, is_kafka, _ = given.get("txn", "").partition("#")
+        if is_kafka:
+            if name not in self._producers:
+                return None
+            given["txn"] = self._sent.setdefault(step.repeats or step.number, f"{name}#{self._producers[name].number}")
         return given
 
     async def _perform(self, session: Session, step: Step, call: Call) -> None:
-        row = ROWS[step.row]
+        row, producer = ROWS[step.row], call.arguments.get("txn", "").partition("#")[0]
         try:
             answer = Answer()
             for _ in range(REPEATS_MAX):
                 answer = await row.perform(session, dict(call.arguments))
-                if answer.code != "request_in_progress" or self._release:
+                if answer.code not in ("request_in_progress", "unavailable") or self._release:
                     break
                 await asyncio.sleep(PAUSE_S)
         except Gone:
             return
+        finally:
+            self._known.busy.discard(producer)
         if session.gone.is_set():
             return
         call.answer = answer
+        if row.operation in ("commit", "abort") and producer in self._producers and answer.code not in UNSURE:
+            number = int(call.arguments["txn"].partition("#")[2])
+            self._producers[producer].number = max(self._producers[producer].number, number + 1)
         self._outcome.unsure += answer.code in UNSURE
+        if answer.code in UNSURE:
+            self._owe(step)
         self._note("return", call)
         learn(self._known, step, call, self._ids, self._received)
 
@@ -217,24 +241,29 @@ class Run:
         self._outcome.events.append(Event(kind, call, int(time.time() * 1000)))
 
 
-def drawn(known: Known, number: int) -> Step:
-    """The next step, by the random numbers of the history."""
+def drawn(known: Known, number: int, held: Mapping[int, set[str]]) -> Step:
+    """The next step, by the random numbers of the history.  held: brokers that stand still, and what is touched there:
+    the others often do something with the same."""
     rng = known.rng
+    free = [broker for broker in range(BROKERS) if broker not in held or rng.random() < 0.1] or list(held)
+    near = set().union(*held.values()) if rng.random() < 0.6 else set()
     hold, fate = None, "answered"
     if known.owed and rng.random() < 0.5:
         earlier = known.owed.pop(rng.randrange(len(known.owed)))
         return replace(
-            earlier, number=number, broker=rng.randrange(BROKERS), hold=None, fate="answered", repeats=earlier.number
+            earlier, number=number, broker=rng.choice(free), hold=None, fate="answered", repeats=earlier.number
         )
+    tries = 0
     while True:
+        tries += 1
         row = rng.choices(list(ROWS.values()), [each.weight for each in ROWS.values()])[0]
         given = row.draw(known, number)
-        if given is not None:
+        if given is not None and (not near or near & row.touches(given) or tries > TRIES_NEAR):
             break
     if rng.random() < 0.3:
         hold = Hold(min(1 + int(rng.expovariate(0.5)), 9), rng.choice(("before", "after")), rng.choice((1, 2, 2, 3, 4)))
         fate = rng.choice(("answered", "answered", "abandoned", "crashed") if rng.random() < 0.7 else ("answered",))
-    return Step(number, row.name, given, rng.randrange(BROKERS), hold, fate)  # type: ignore[arg-type]
+    return Step(number, row.name, given, rng.choice(free), hold, fate)  # type: ignore[arg-type]
 
 
 def last_looks(known: Known, number: int) -> Iterator[Step]:
@@ -264,7 +293,7 @@ async def history(
         run = Run(brokers, outcome, known, pairs or Pairs())
         if program is None:
             for number in range(1, steps + 1):
-                await run.do(drawn(known, number))
+                await run.do(drawn(known, number, run.held))
             await run.finish()
             for step in last_looks(known, steps):
                 await run.do(step)

@@ -18,7 +18,6 @@ from tests.model.steps import Known
 
 Given = dict[str, Any]
 LARGE = 3_000  # bytes of a record that a lowered limit refuses
-LOWERED, RAISED = 1_000, 1 << 20
 DAY_MS = 86_400_000
 
 
@@ -30,7 +29,7 @@ class Producer:
     epoch: int
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)  # value → sequence: a repetition has the same
-    added: set[tuple[str, int]] = field(default_factory=set)
+    number: int = 1  # of the present transaction
 
 
 @dataclass
@@ -77,6 +76,7 @@ class Row:
         found |= {f"topic {topic}" for topic, *_ in given.get("writes", ())}
         if given.get("txn"):
             found.add(f"transaction {given['txn']}")
+            found.add(f"producer {given['txn'].partition('#')[0]}")
         return found
 
 

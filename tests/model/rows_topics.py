@@ -17,12 +17,10 @@ from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTop
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
 from redis_ledger.records.read import decode
-from tests.model.answers import TOPICS, Answer
+from tests.model.answers import LOWERED, RAISED, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import (
     LARGE,
-    LOWERED,
-    RAISED,
     Given,
     Session,
     a_partition,
@@ -187,4 +185,5 @@ def _cut(known: Known, number: int) -> Given | None:
 async def _delete_records(session: Session, given: Given) -> Answer:
     partitions = [DeleteRecordsPartition(given["partition"], given["before"])]
     asked = DeleteRecordsRequest([DeleteRecordsTopic(given["topic"], partitions)], 5_000)
-    return kafka_answer((await session.kafka(asked, 2)).topics[0].partitions[0].error_code)
+    answer = (await session.kafka(asked, 2)).topics[0].partitions[0]
+    return kafka_answer(answer.error_code, answer.low_watermark)

@@ -16,7 +16,7 @@ from tests.model import spec_consumers, spec_topics, spec_transactions
 from tests.model.answers import MISSING, SPECIFICATIONS, TOPICS, UNSURE, Answer, Arguments, Part, was_deleted
 from tests.model.state import State
 
-__all__ = ["PARTS", "READS", "spec_consumers", "spec_topics", "spec_transactions", "step", "touched"]
+__all__ = ["PARTS", "READS", "SPECIFICATIONS", "spec_consumers", "spec_topics", "spec_transactions", "step", "touched"]
 
 
 def step(operation: str, state: State, part: Part, answer: Answer) -> list[State]:

@@ -67,7 +67,10 @@ def acknowledge(state: State, given: Arguments, answer: Answer) -> list[State]:
     name, cursor = found
     ids = {(given["partition"], offset) for offset in given["offsets"]}
     mine = {lease[:2] for lease in cursor.leased if lease[2] == given["consumer"]}
-    others = ids - cursor.acked - mine
+    key = given.get("txn")
+    if key is not None:
+        mine |= {(p, offset) for sub, p, offset in state.txns[key].acks if sub == name}
+    others = ids - cursor.acked - mine - (pending(state, name) if key is None else set())
     refusals = ("not_your_message", "not_delivered", "invalid_position") if others or given["is_nack"] else ()
     if ids & pending(state, name) or (given.get("txn") and ids & cursor.acked):
         refusals = (*refusals, "transaction_conflict")
@@ -79,12 +82,12 @@ def acknowledge(state: State, given: Arguments, answer: Answer) -> list[State]:
     leased = frozenset(lease for lease in cursor.leased if lease[:2] not in ids or lease[2] != given["consumer"])
     if given["is_nack"]:
         return [*states, state.put("subscriptions", name, cursor._replace(leased=leased))]
-    if others:
+    leased_to_others = {lease[:2] for lease in cursor.leased} - mine
+    if ids & leased_to_others:
         return states
-    if (key := given.get("txn")) is None:
-        if ids & pending(state, name):
-            return states
-        cursor = cursor._replace(leased=leased, acked=cursor.acked | ids)
+    if key is None:
+        # What an open transaction has acknowledged stays with it.
+        cursor = cursor._replace(leased=leased, acked=cursor.acked | (ids - pending(state, name)))
         return [*states, state.put("subscriptions", name, cursor)]
     txn = state.txns[key]
     mine_already = {(p, offset) for sub, p, offset in txn.acks if sub == name}
@@ -120,20 +123,23 @@ def seek(state: State, given: Arguments, answer: Answer) -> list[State]:
 
 @specifies("commit_offset")
 def commit_offset(state: State, given: Arguments, answer: Answer) -> list[State]:
-    """Without members the last write wins.  In a transaction it is stored by the commit."""
+    """Without members the last write wins.  In a transaction it is stored by the commit, unless a later one was."""
     place = state.place(given["topic"], given["partition"])
     if place is None:
         return refused(state, answer, "unknown_topic", "unknown_partition")
     key = given.get("txn")
     if not answer.is_ok and key is None:
         return []
+    group = given["group"]
+    pending_writes = [each[3] for txn in state.txns.values() for each in txn.offsets if each[:2] == (group, place)]
+    write = 1 + max([state.offsets.get((group, place), (0, 0))[1], *pending_writes])
     if key is None:
-        return [state.put("offsets", (given["group"], place), given["offset"])]
+        return [state.put("offsets", (group, place), (given["offset"], write))]
     txn = state.txns.get(key, Txn())
     if txn.status != "open":
         return refused(state, answer, *ENDED)
-    others = tuple(each for each in txn.offsets if each[:2] != (given["group"], place))
-    held = txn._replace(places=txn.places | {place}, offsets=(*others, (given["group"], place, given["offset"])))
+    others = tuple(each for each in txn.offsets if each[:2] != (group, place))
+    held = txn._replace(places=txn.places | {place}, offsets=(*others, (group, place, given["offset"], write)))
     return [state.put("txns", key, held)] if answer.is_ok else []
 
 
@@ -142,7 +148,7 @@ def fetch_offset(state: State, given: Arguments, answer: Answer) -> list[State]:
     place = state.place(given["topic"], given["partition"])
     if not answer.says:
         return refused(state, answer, "unknown_topic", "unknown_partition", *UNSURE)
-    there = -1 if place is None else state.offsets.get((given["group"], place), -1)
+    there = -1 if place is None else state.offsets.get((given["group"], place), (-1, 0))[0]
     return [state] if answer.value == there else []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redis_ledger.records.partitioner import partition_for
 from tests.model.answers import (
     ENDED,
+    RAISED,
     TOO_LARGE,
     Answer,
     Arguments,
@@ -15,7 +16,10 @@ from tests.model.answers import (
     unchanged,
     was_deleted,
 )
-from tests.model.state import Place, State, Topic, Txn
+from tests.model.state import ABORTED, Place, State, Topic, Txn
+
+# A batch before it was lost, or was for a topic of this name that was deleted: the client has to abort.
+SEQUENCES = ("sequence_gap", "unknown_producer", "duplicate_sequence")
 
 # Topics
 
@@ -27,7 +31,8 @@ def create_topic(state: State, given: Arguments, answer: Answer) -> list[State]:
     if not answer.is_ok:
         return []
     incarnation = state.deleted.get(given["topic"], (0, 0))[0] + 1
-    topic = Topic((given["topic"], incarnation), given["partitions"], given["buffer"], frozenset([given["partitions"]]))
+    counts, limits = frozenset([given["partitions"]]), frozenset([RAISED])
+    topic = Topic((given["topic"], incarnation), given["partitions"], given["buffer"], counts, limits)
     return [state.put("topics", given["topic"], topic)]
 
 
@@ -81,13 +86,15 @@ def produce(state: State, given: Arguments, answer: Answer) -> list[State]:
     if key is None:
         added = state.append(place, given["values"], base)
         return [added] if answer.is_ok and added is not None else []
+    if given["values"] in state.keyed:  # a Kafka producer sends it again, with the same sequence
+        return unchanged(state, answer)
     txn = state.txns.get(key, Txn())
     if txn.status != "open":
         return refused(state, answer, *ENDED)
     if not answer.is_ok:
-        return []
+        return refused(state, answer, *(SEQUENCES if "#" in key else ()))
     added = write_in(state, key, txn, place, given["values"], base)
-    return [added] if added is not None else []
+    return [added.put("keyed", given["values"], True)] if added is not None else []
 
 
 def write_in(state: State, key: str, txn: Txn, place: Place, values: tuple[str, ...], base: int | None) -> State | None:
@@ -144,7 +151,7 @@ def fetch(state: State, given: Arguments, answer: Answer) -> list[State]:
         found = refused(state, answer, "unknown_topic" if given["topic"] not in state.topics else "unknown_partition")
     elif not answer.says:
         found = unchanged(state, answer)
-    elif (read := state.read(place, answer.value, committed=given["committed"])) is not None:
+    elif (read := state.read(place, _decided(state, given, answer), committed=given["committed"])) is not None:
         found = [read]
     if was_deleted(state, given["topic"]):
         present = {record.value for record in state.log(place).records} if place is not None else set()
@@ -155,19 +162,34 @@ def fetch(state: State, given: Arguments, answer: Answer) -> list[State]:
     return found
 
 
+def _decided(state: State, given: Arguments, answer: Answer) -> list[tuple[int, str]]:
+    """Without what a reader of uncommitted records may get of attempts that were aborted."""
+    return [r for r in answer.value if given["committed"] or ("attempted", r[1]) not in state.keyed]
+
+
 @specifies("delete_records")
 def delete_records(state: State, given: Arguments, answer: Answer) -> list[State]:
-    """Deletes all records below an offset, open transactions' included; the answer has the new start."""
+    """Deletes all records below an offset and below the first open transaction; the answer has the new start."""
     place = state.place(given["topic"], given["partition"])
     if place is None:
         return refused(state, answer, "unknown_topic", "unknown_partition")
     log, before = state.log(place), given["before"]
     if before > state.end_offset_least(place) and answer.code == "offset_out_of_range":
         return [state]
-    found = []
+    if not answer.is_ok or (answer.says and answer.value < min(before, log.start)):
+        return []
+    found, is_open = [], [r.txn not in ("", ABORTED) for r in log.records]
+    before = answer.value if answer.says else before
+    if answer.says and before < min(given["before"], state.end_offset_least(place)) and not any(is_open):
+        return []
     for cut in range(len(log.records) + 1):  # several are possible while offsets are unknown
+        if any(is_open[:cut]):
+            break
         below = all(r.offset is None or r.offset < before for r in log.records[:cut])
         if below and all(r.offset is None or r.offset >= before for r in log.records[cut:]):
             kept = log._replace(records=log.records[cut:], start=max(log.start, before))
             found.append(state.put("logs", place, kept))
-    return found if answer.is_ok else []
+    if not answer.says and any(is_open):
+        cut = is_open.index(True)
+        found.append(state.put("logs", place, log._replace(records=log.records[cut:])))
+    return found

@@ -51,23 +51,25 @@ class Txn(NamedTuple):
     """status    open, committed or aborted
     places    partitions that have not applied its end
     waiting   records that have no place in a log before the commit: place, value, due time (0: now)
-    offsets   of groups, which a commit stores: group, place, offset
+    offsets   of groups, which a commit stores: group, place, offset and the number of this write
     acks      of subscriptions, which a commit makes final: subscription, partition, offset
     """
 
     status: str = "open"
     places: frozenset[Place] = frozenset()
     waiting: tuple[tuple[Place, str, int], ...] = ()
-    offsets: tuple[tuple[str, Place, int], ...] = ()
+    offsets: tuple[tuple[str, Place, int, int], ...] = ()
     acks: frozenset[tuple[tuple[TopicId, str], int, int]] = frozenset()
 
 
 class Scheduled(NamedTuple):
-    """state: waiting, delivered or cancelled."""
+    """state: waiting, delivered or cancelled.  is_moved: its time was changed; a list that is read meanwhile may
+    lack it."""
 
     place: Place
     due_ms: int
     state: str = "waiting"
+    is_moved: bool = False
 
 
 class Subscription(NamedTuple):
@@ -88,7 +90,8 @@ class State:
     txns: Mapping[str, Txn] = field(default_factory=dict)
     scheduled: Mapping[str, Scheduled] = field(default_factory=dict)  # by value
     subscriptions: Mapping[tuple[TopicId, str], Subscription] = field(default_factory=dict)
-    offsets: Mapping[tuple[str, Place], int] = field(default_factory=dict)  # group, partition → offset
+    # group, partition → offset, and which write of it this was: the later one wins, also at the end of a transaction
+    offsets: Mapping[tuple[str, Place], tuple[int, int]] = field(default_factory=dict)
     keyed: Mapping[Any, Any] = field(default_factory=dict)  # what was carried out under an Idempotency-Key
 
     def put(self, table: str, key: Any, value: Any) -> State:
@@ -160,7 +163,7 @@ class State:
                 learned.append(record)
             elif is_next:
                 learned.append(record._replace(offset=records.pop(0)[0]))
-            elif not committed and record.txn == ABORTED:
+            elif not committed and (record.txn == ABORTED or ("attempted", record.value) in self.keyed):
                 learned.append(record)
             else:
                 return None
@@ -187,9 +190,9 @@ class State:
                 if due:
                     state = state.put("scheduled", value, Scheduled(place, due))
         if is_commit:
-            for group, where, offset in txn.offsets:
-                if where == place:
-                    state = state.put("offsets", (group, place), offset)
+            for group, where, *written in txn.offsets:
+                if where == place and state.offsets.get((group, place), (0, 0))[1] < written[1]:
+                    state = state.put("offsets", (group, place), tuple(written))
         for name, partition, offset in txn.acks:
             if (name[0], partition) == place and is_commit and name in state.subscriptions:
                 cursor = state.subscriptions[name]

@@ -61,6 +61,7 @@ class Known:
     owed       steps whose answers were lost, which their clients repeat
     received   messages that a consumer has, by the step that received them
     kafka      transactional ids → number of the present transaction, and whether it has records
+    busy       transactional ids whose producer waits for an answer
     """
 
     rng: random.Random
@@ -74,6 +75,7 @@ class Known:
     received: dict[int, dict[str, Any]] = field(default_factory=dict)
     groups: set[tuple[str, int, str]] = field(default_factory=set)
     kafka: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
 
     def topic(self) -> str | None:
         """One of those that exist; now and then another."""
