@@ -77,6 +77,8 @@ def acknowledge(state: State, given: Arguments, answer: Answer) -> list[State]:
     if has_ended(state, given):
         refusals = (*refusals, *ENDED)
     states = [state] if refusals and answer.code in refusals else []
+    if states and key is not None and state.txns[key].status == "open":  # one that failed may be aborted by it
+        states.append(state.put("txns", key, state.txns[key]._replace(status="aborted")))
     if not answer.is_ok or (has_ended(state, given)):
         return states
     leased = frozenset(lease for lease in cursor.leased if lease[:2] not in ids or lease[2] != given["consumer"])
