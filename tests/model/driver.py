@@ -248,7 +248,7 @@ def drawn(known: Known, number: int, held: Mapping[int, set[str]]) -> Step:
     free = [broker for broker in range(BROKERS) if broker not in held or rng.random() < 0.1] or list(held)
     near = set().union(*held.values()) if rng.random() < 0.6 else set()
     hold, fate = None, "answered"
-    if known.owed and rng.random() < 0.5:
+    if known.owed and rng.random() < 0.3:
         earlier = known.owed.pop(rng.randrange(len(known.owed)))
         return replace(
             earlier, number=number, broker=rng.choice(free), hold=None, fate="answered", repeats=earlier.number
@@ -260,7 +260,7 @@ def drawn(known: Known, number: int, held: Mapping[int, set[str]]) -> Step:
         given = row.draw(known, number)
         if given is not None and (not near or near & row.touches(given) or tries > TRIES_NEAR):
             break
-    if rng.random() < 0.3:
+    if rng.random() < (0.5 if row.is_repeated else 0.2):
         hold = Hold(min(1 + int(rng.expovariate(0.5)), 9), rng.choice(("before", "after")), rng.choice((1, 2, 2, 3, 4)))
         fate = rng.choice(("answered", "answered", "abandoned", "crashed") if rng.random() < 0.7 else ("answered",))
     return Step(number, row.name, given, rng.choice(free), hold, fate)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def _grown(known: Known, number: int) -> Given | None:
     return {"topic": topic, "partitions": min(known.topics.get(topic, 1) + 1, 4)} if topic else None
 
 
-@row("grow_topic", "grow_topic", "REST", 1.5, _grown)
+@row("grow_topic", "grow_topic", "REST", 2.5, _grown)
 async def _grow(session: Session, given: Given) -> Answer:
     return await session.rest("PATCH", path("topics", given["topic"]), {"partitions": given["partitions"]})
 
