@@ -29,11 +29,15 @@ def with_enough_files(config: Config) -> Config:
         return config
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if limit > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        except (ValueError, OSError):  # macOS has a lower limit than the hard one
+            limit = soft
     if limit == wanted:
         return config
     fitting = fitted(config, limit)
-    _log.warning(
+    log = _log.warning if limit < wanted / 2 else _log.info
+    log(
         "the limit of open files is too low for the limits of connections; raise it with ulimit -n", limit=limit,
         wanted=wanted, http_connections_max=fitting.http_connections_max,
         kafka_connections_max=fitting.kafka_connections_max,

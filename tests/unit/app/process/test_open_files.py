@@ -43,3 +43,12 @@ def test_the_limit_is_raised_as_far_as_needed(monkeypatch, soft, hard, raised, i
     assert (open_files.with_enough_files(Config()) != Config()) == is_lowered
     assert limits in ([], [(raised, hard)])
     assert bool(limits) == (raised is not None and raised != soft)
+
+
+def test_a_system_that_refuses_the_limit_gets_fewer_connections(monkeypatch):
+    def refuse(which: int, limit: tuple[int, int]) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert open_files.with_enough_files(Config()).http_connections_max == 64
