@@ -16,6 +16,7 @@ import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TypeVar
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
@@ -49,6 +50,7 @@ from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.series import TopicTraffic
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
+T = TypeVar("T")
 
 
 class Catalog:
@@ -82,8 +84,7 @@ class Catalog:
 
     async def partition(self, topic: str, number: int) -> Partition:
         """Raises UnknownTopic, UnknownPartition.  Cost: none for one that this broker has used already."""
-        found = self._partitions.get((topic, number))
-        if found is not None:
+        if (found := self._partitions.get((topic, number))) is not None:
             return found
         entry = await self.get(topic)
         if not 0 <= number < entry.partitions:
@@ -209,6 +210,14 @@ class Catalog:
             if e.state == "ready" or (e.state == "creating" and e.partitions_made > 0)
         ]
         return sorted(ready, key=lambda e: e.name)
+
+    async def with_current(self, topic: str, act: Callable[[], Awaitable[T]]) -> T:
+        """Calls `act` again if it raises UnknownTopic, without an effect: the cached topic may have been created anew."""
+        try:
+            return await act()
+        except UnknownTopic:
+            self.forget(topic)
+        return await act()
 
     def forget(self, topic: str) -> None:
         """Drops the cached topic and its partitions; the next use reads them again."""

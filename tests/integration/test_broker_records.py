@@ -77,6 +77,20 @@ async def test_a_topic_is_created_by_the_first_produce_unless_that_is_off(redis_
             await broker.records.produce("new", records("a"))
 
 
+async def test_topic_recreated_by_another_broker_is_read_at_once(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second):
+        await first.topics.create("t")
+        await first.records.produce("t", records("old", "older"))
+        assert await values_of(second, "t") == ["old", "older"]  # it knows the topic now
+        await first.topics.delete("t")
+        await first.topics.create("t")
+        await first.records.produce("t", records("new"))
+        assert (await second.records.fetch("t", 0, 0)).next_offset == 1
+        await first.topics.delete("t")
+        await first.topics.create("t")
+        assert await second.partition_fetch.offset_at("t", 0, 0) == (0, None)
+
+
 async def test_recreated_topic_is_another_topic(redis_url, prefix):
     """TB-24: nothing of the old one is seen, at a broker that still remembers it neither."""
     async with two(redis_url, prefix) as (first, second):

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Charge, Decoding
-from redis_ledger.errors import BadRequest, LargeMessageDamaged, OffsetOutOfRange, UnknownLargeMessage, UnknownTopic
+from redis_ledger.errors import BadRequest, LargeMessageDamaged, OffsetOutOfRange, UnknownLargeMessage
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.read import Read
 from redis_ledger.ledger.record_slices import RecordSlice, read_pieces
 from redis_ledger.records.batch import place
 from redis_ledger.records.large_messages import CHUNK_BYTES, Chunk, Descriptor, chunk_of, descriptor_of
@@ -46,12 +47,12 @@ class LargeMessageReader:
         descriptor; outside of a transaction it is none, and has no marker at which the search for its chunks ends.
 
         Raises UnknownLargeMessage, OffsetOutOfRange."""
-        partition = await self._catalog.partition(topic, number)
-        try:
-            read = await partition.reader.read(offset, committed=True, bytes_max=1, records_max=1)
-        except UnknownTopic:
-            self._catalog.forget(topic)
-            raise
+
+        async def once() -> tuple[Partition, Read]:
+            partition = await self._catalog.partition(topic, number)
+            return partition, await partition.reader.read(offset, committed=True, bytes_max=1, records_max=1)
+
+        partition, read = await self._catalog.with_current(topic, once)
         entry = next((e for e in read.entries if e.base_offset <= offset <= e.last_offset and not e.is_marker), None)
         if entry is not None and not logs.is_aborted(entry, read.aborted):
             payload = read.payloads[read.entries.index(entry)]

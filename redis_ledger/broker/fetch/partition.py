@@ -16,7 +16,7 @@ from redis_ledger.broker.fetch import offsets_for_times
 from redis_ledger.broker.fetch.many import FetchMany, PartitionRequest, Polled
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
 from redis_ledger.decoding.budget import Budget, Charge, Decoding
-from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
+from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.catalog import Catalog
@@ -49,10 +49,11 @@ class PartitionFetch:
         records_max: int = ALL_RECORDS,
         room: ReadMemory | None = None,
     ) -> Fetched:
-        partition = await self._catalog.partition(topic, number)
         committed = isolation == "read_committed"
         deadline = self._loop.time() + wait_ms / 1000
-        try:
+
+        async def once() -> Fetched:
+            partition = await self._catalog.partition(topic, number)
             fetched = await self._first(partition, offset, committed, max_bytes, records_max, room)
             if fetched.batches or wait_ms <= 0:
                 return fetched
@@ -61,9 +62,8 @@ class PartitionFetch:
                     fetched = await self._once(partition, fetched.next_offset, committed, max_bytes, records_max, room)
                     if fetched.batches or not await listener.wait(deadline - self._loop.time()):
                         return fetched
-        except UnknownTopic:
-            self._catalog.forget(topic)
-            raise
+
+        return await self._catalog.with_current(topic, once)
 
     async def next_readable(self, topic: str, number: int, offset: int, *, isolation: Isolation) -> int:
         """The next offset to read: `offset`, moved past markers and, for read_committed, aborted batches."""
@@ -115,18 +115,18 @@ class PartitionFetch:
 
         charge: called with the number of decoded bytes.
         """
-        found = await self._catalog.partition(topic, partition)
-        try:
-            committed = isolation == "read_committed"
+        committed = isolation == "read_committed"
+
+        async def once() -> tuple[int, int | None]:
+            found = await self._catalog.partition(topic, partition)
             with self.budget(charge) as budget:
                 at = await offsets_for_times.find(found, timestamp_ms, committed, budget)
             if at is None:
                 head = await found.offsets.head()
                 return (head.stable_offset if committed else head.end_offset), None
             return at
-        except UnknownTopic:
-            self._catalog.forget(topic)
-            raise
+
+        return await self._catalog.with_current(topic, once)
 
     def budget(self, charge: Charge | None = None) -> Budget:
         """The decoding budget of one request."""

@@ -8,7 +8,7 @@ Everything is checked before anything is written.  The batches of a call are app
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from redis_ledger.broker.fetch.partition import PartitionFetch
@@ -107,7 +107,7 @@ class Records:
                 await self._registry.register(transaction, prepared.participants)
             return await self.append_prepared(prepared, transaction, producer)
 
-        return await self._with_current_topic(topic, once)
+        return await self._catalog.with_current(topic, once)
 
     async def prepare(
         self,
@@ -162,7 +162,7 @@ class Records:
         batch_bytes_max = await self._batch_bytes_max(topic)
         with self._fetching.budget() as budget:
             await self._check_batches(batches, batch_bytes_max, budget, transaction)
-        return await self._with_current_topic(
+        return await self._catalog.with_current(
             topic, lambda: self._append_batches(topic, partition, batches, transaction, owner, may_create)
         )
 
@@ -253,17 +253,6 @@ class Records:
         if isinstance(worst, LedgerError) and accepted and txn is None:
             worst.facts["written_batches"] = len(accepted)  # other partitions of this call did take theirs
         raise worst
-
-    async def _with_current_topic(self, topic: str, act: Callable[[], Awaitable[list[Appended]]]) -> list[Appended]:
-        """Calls `act`, and calls it once more if the topic in the cache was deleted and created again: nothing was
-        written then."""
-        cached = self._catalog.known(topic) is not None
-        try:
-            return await act()
-        except UnknownTopic:
-            if not cached:
-                raise
-        return await act()
 
     async def _batch_bytes_max(self, topic: str) -> int:
         try:
