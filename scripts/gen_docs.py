@@ -208,7 +208,7 @@ def pages() -> dict[Path, str]:
         reference / "scripts.md": scripts_page(),
         reference / "rest.md": rest_page.page(OPERATIONS),
         reference / "metrics.md": metrics_page(),
-        **gen_requirements.pages(reference),
+        **gen_requirements.pages(),
         ROOT / "docs" / "decisions" / "README.md": decisions_page(),
         ROOT / "helm" / "redis-ledger" / "files" / "dashboard.json": dashboard.text(),
         **gen_chart.pages(),

@@ -1,4 +1,4 @@
-"""Requirements and the tests that show them: docs/reference/requirements.{md,json}, written by scripts/gen_docs.py.
+"""Requirements and the tests that show them: tests/spec/REQUIREMENTS.md and shown.json, by gen_docs.py.
 
     tests/spec/requirements.json      what is required, one sentence each          ┐
     def test_...():                                                                ├─▶ tested, replaced or missing
@@ -160,7 +160,7 @@ def page(every: list[Shown]) -> str:
     return "\n".join(parts)
 
 
-def pages(reference: Path) -> dict[Path, str]:
+def pages() -> dict[Path, str]:
     """File → expected content."""
-    every = shown()
-    return {reference / "requirements.md": page(every), reference / "requirements.json": document(every)}
+    every, folder = shown(), CATALOGUE.parent
+    return {folder / "REQUIREMENTS.md": page(every), folder / "shown.json": document(every)}
