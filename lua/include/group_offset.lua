@@ -9,8 +9,7 @@
 local registers = {}
 registers.PENDING = "^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$"
 
--- Creates a register without an offset.  It has these two keys of a cursor; registers of earlier releases also have the
--- other four, each with only a sentinel.
+-- Creates a register without an offset.  It has these two keys of a cursor.
 function registers.make(subs, name, now, cursor, pending)
   redis.call("HSET", cursor, "kind", "kafka", "created", now, "offset", "-1", "leader_epoch", "-1", "metadata", "",
     "time", "-1", "write", "0", "fence", "-1", "writes", "0", "seen", now)

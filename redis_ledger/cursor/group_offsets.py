@@ -100,8 +100,7 @@ async def delete(
     """
     args = (topic_id, encode_name(group), what, when, before_ms, generation)
     sub = keys.sub(group)
-    doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else (keys.none,)
-    reply = await store.call(_DELETE, (keys.state, keys.subs, *sub.of_register(), *doomed), args)
+    reply = await store.call(_DELETE, (keys.state, keys.subs, *sub.of_register()), args)
     return bool(_checked(reply, group, generation)[1])
 
 

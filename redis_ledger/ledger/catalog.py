@@ -212,7 +212,7 @@ class Catalog:
         return sorted(ready, key=lambda e: e.name)
 
     async def with_current(self, topic: str, act: Callable[[], Awaitable[T]]) -> T:
-        """Calls `act` again if it raises UnknownTopic, without an effect: the cached topic may have been created anew."""
+        """Calls `act` again if it raises UnknownTopic, without an effect: the topic may have been created anew."""
         try:
             return await act()
         except UnknownTopic:

@@ -62,8 +62,7 @@ class Group(Subscription):
         p = self.log.keys
         args = (topic_id, encode_name(self.name), what, when, before, generation)
         sub = self.keys
-        doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else ()
-        return self.run("cursor/offset_delete", (p.state, p.subs, *sub.of_register(), *doomed), *args)
+        return self.run("cursor/offset_delete", (p.state, p.subs, *sub.of_register()), *args)
 
     @property
     def value(self) -> Value | None:

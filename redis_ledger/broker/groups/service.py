@@ -248,7 +248,7 @@ class Groups:
                     raise UnknownMember(f"Group {group!r} has no members; join it again.")
             else:
                 is_owned = self._ownership.is_mine(stored) or self._ownership.is_elsewhere(stored)
-                has_members = stored.members > 0 or is_owned  # a broker of an earlier release stores none
+                has_members = stored.members > 0 or is_owned  # members are stored when they have joined
                 return stored.generation if stored.kind != CONSUMER and has_members else -1
         return -1 if held.is_empty and member_epoch < 0 else held.check_fetch(member_id, member_epoch)
 

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from redis_ledger.auth.acl import ANY_NAME, is_principal_name
+from redis_ledger.auth.acl import is_principal_name
 from redis_ledger.auth.scram import (
     HASHES,
     ITERATIONS_MAX,
@@ -129,8 +129,7 @@ class ScramCredentials:
 
         Raises UnacceptableCredential for what cannot be a user's name.
         """
-        is_removed = not any(wanted.values())
-        if not is_name(name) and not (name == ANY_NAME and is_removed):  # releases of before took it
+        if not is_name(name):
             raise UnacceptableCredential(
                 f"A user's name has 1 to {NAME_CHARACTERS_MAX} printable characters and is not *, "
                 "which matches all users."
