@@ -13,6 +13,7 @@ checker      linearizability, by Wing and Gong: which operations have taken effe
 brokers      brokers and their doors: REST, Kafka; calls to Redis can be held
 operations   the table of operations: arguments, door, what they touch; and what is not in it yet, with reasons
 driver       draws steps by seed, runs them, writes the history
+stories      what a client goes through whose answer was lost
 pairs        how often each operation ran while another one was open, or right after it
 shrink       makes a failing history small
 

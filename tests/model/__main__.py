@@ -68,7 +68,8 @@ async def run(url: str, first: int, seconds: float, steps: int, *, keep_going: b
             break
     print(pairs.table(list(ROWS.values())))
     print("\n".join(f"{count:7} {what}" for what, count in sorted(counted(outcomes).items())))
-    print(f"{len(outcomes)} histories, seeds {first} to {seed}; {failures} failed")
+    unchecked = sum(outcome.unchecked for outcome in outcomes)
+    print(f"{len(outcomes)} histories, seeds {first} to {seed}; {failures} failed, {unchecked} not checked")
     return int(failures > 0)
 
 

@@ -32,7 +32,10 @@ class Answer(NamedTuple):
 
 
 LOST = Answer()
+PARTITIONS_MAX = 4
 LOWERED, RAISED = 1_000, 1 << 20  # limits of the bytes of a batch
+LARGE = 3_000  # bytes of a record that a lowered limit refuses
+MEDIUM = 600  # of one that has a batch of its own there
 # The operation may have taken effect, or may be under way: the client has to look, or to repeat it.
 UNSURE = frozenset({
     "outcome_unknown", "store_timeout", "store_unavailable", "unavailable", "request_in_progress", "topic_busy",

@@ -15,7 +15,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.model.answers import UNSURE, Answer
@@ -25,11 +25,14 @@ from tests.model.learning import learn
 from tests.model.operations import ROWS, Producer, Session
 from tests.model.pairs import Pairs
 from tests.model.steps import Hold, Known, Step
+from tests.model.stories import begun, lost, next_step
 
 BROKERS = 2
 STEPS = 45
 ANSWER_S_MAX = 20.0  # no request of a broker that goes on takes longer
 TRIES_NEAR = 30
+STORY = 0.5  # of the steps, while an answer is owed, belong to the story of one
+LOST = 0.35  # of the answers to requests that are repeated
 BLOCKED_S = 0.3  # a step that takes longer while a broker is held waits for that broker
 REPEATS_MAX = 8  # of a request whose key is in use, each after PAUSE_S
 PAUSE_S = 0.03
@@ -189,8 +192,9 @@ class Run:
         self._owe(running.step)
 
     def _owe(self, step: Step) -> None:
-        if ROWS[step.row].is_repeated and step.repeats is None:
-            self._known.owed.append(step)
+        is_owed = any(story.step is step for story in self._known.owed)
+        if ROWS[step.row].is_repeated and step.repeats is None and not is_owed:
+            self._known.owed.append(begun(step, self._known.rng))
 
     async def _crash(self, number: int) -> None:
         """All requests at this broker lose their answers."""
@@ -248,11 +252,8 @@ def drawn(known: Known, number: int, held: Mapping[int, set[str]]) -> Step:
     free = [broker for broker in range(BROKERS) if broker not in held or rng.random() < 0.1] or list(held)
     near = set().union(*held.values()) if rng.random() < 0.6 else set()
     hold, fate = None, "answered"
-    if known.owed and rng.random() < 0.3:
-        earlier = known.owed.pop(rng.randrange(len(known.owed)))
-        return replace(
-            earlier, number=number, broker=rng.choice(free), hold=None, fate="answered", repeats=earlier.number
-        )
+    if known.owed and rng.random() < STORY and (step := next_step(known, number, rng.choice(free))) is not None:
+        return step
     tries = 0
     while True:
         tries += 1
@@ -260,7 +261,9 @@ def drawn(known: Known, number: int, held: Mapping[int, set[str]]) -> Step:
         given = row.draw(known, number)
         if given is not None and (not near or near & row.touches(given) or tries > TRIES_NEAR):
             break
-    if rng.random() < (0.5 if row.is_repeated else 0.2):
+    if row.is_repeated and rng.random() < LOST:
+        return lost(Step(number, row.name, given, rng.choice(free)), rng)
+    if rng.random() < 0.2:
         hold = Hold(min(1 + int(rng.expovariate(0.5)), 9), rng.choice(("before", "after")), rng.choice((1, 2, 2, 3, 4)))
         fate = rng.choice(("answered", "answered", "abandoned", "crashed") if rng.random() < 0.7 else ("answered",))
     return Step(number, row.name, given, rng.choice(free), hold, fate)  # type: ignore[arg-type]
@@ -289,7 +292,7 @@ async def history(
     outcome, known = Outcome(seed), Known(random.Random(seed))
     prefix = f"m{seed}-{time.monotonic_ns()}"
     RUNNING.clear()
-    async with doors(url, prefix, BROKERS) as brokers:
+    async with doors(url, prefix, BROKERS, one_call_transactions=seed % 3 > 0) as brokers:
         run = Run(brokers, outcome, known, pairs or Pairs())
         if program is None:
             for number in range(1, steps + 1):

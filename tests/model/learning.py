@@ -21,6 +21,8 @@ def learn(known: Known, step: Step, call: Call, ids: dict[str, str], received: d
     name, _, number = given.get("txn", "").partition("#")
     if number and int(number) == known.kafka.get(name, (0, False))[0] and call.operation not in ("commit", "abort"):
         known.kafka[name] = int(number), True
+    if topic and "txn" in given:
+        known.written.setdefault(given["txn"], set()).add(topic)
     if not is_ok:
         return
     match call.operation:

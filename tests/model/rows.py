@@ -17,7 +17,6 @@ from tests.model.brokers import KAFKA_ERRORS, Door
 from tests.model.steps import Known
 
 Given = dict[str, Any]
-LARGE = 3_000  # bytes of a record that a lowered limit refuses
 DAY_MS = 86_400_000
 
 
@@ -74,9 +73,10 @@ class Row:
     def touches(self, given: Given) -> set[str]:
         found = {f"topic {given['topic']}"} if given.get("topic") else set()
         found |= {f"topic {topic}" for topic, *_ in given.get("writes", ())}
-        if given.get("txn"):
-            found.add(f"transaction {given['txn']}")
-            found.add(f"producer {given['txn'].partition('#')[0]}")
+        found |= {f"topic {topic}" for topic in given.get("topics", ())}
+        if given.get("txn") and "txn" in self.uses:
+            name, is_kafka, _ = given["txn"].partition("#")
+            found.add(f"producer {name}" if is_kafka else f"transaction {name}")
         return found
 
 

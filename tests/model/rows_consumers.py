@@ -26,7 +26,7 @@ from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.model.answers import TOPICS, Answer
+from tests.model.answers import PARTITIONS_MAX, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import Given, Producer, Session, a_partition, a_topic, kafka_answer, row, some_records
 from tests.model.steps import Known
@@ -34,7 +34,6 @@ from tests.support.kafka_batches import batch, produce, produced
 from tests.support.kafka_offsets import committing
 
 GROUPS, CONSUMERS, PRODUCERS_MAX = ("g",), ("c1", "c2"), 2
-PARTITIONS_MAX = 4
 
 # Kafka's transactional producers
 
@@ -53,7 +52,7 @@ async def _init(session: Session, given: Given) -> Answer:
 
 def _ready(known: Known) -> str | None:
     """A producer that waits for no answer: one that was lost is repeated first."""
-    waiting = known.busy | {step.arguments.get("txn", "").partition("#")[0] for step in known.owed}
+    waiting = known.busy | {story.step.arguments.get("txn", "").partition("#")[0] for story in known.owed}
     name: str | None = known.pick([name for name in known.kafka if name not in waiting])
     return name
 
@@ -85,7 +84,7 @@ def _ending(outcome: str) -> Callable[[Known, int], Given | None]:
         name = _ready(known)
         if name is None or not known.kafka[name][1]:
             return None
-        return {"txn": f"{name}#{known.kafka[name][0]}", "outcome": outcome}
+        return known.ending(f"{name}#{known.kafka[name][0]}", outcome)
 
     return draw
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from redis_ledger.kafka.protocol.messages.create_partitions_request import (
@@ -17,10 +18,9 @@ from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTop
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
 from redis_ledger.records.read import decode
-from tests.model.answers import LOWERED, RAISED, TOPICS, Answer
+from tests.model.answers import LARGE, LOWERED, MEDIUM, PARTITIONS_MAX, RAISED, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import (
-    LARGE,
     Given,
     Session,
     a_partition,
@@ -54,7 +54,7 @@ async def _create(session: Session, given: Given) -> Answer:
 
 def _grown(known: Known, number: int) -> Given | None:
     topic = known.topic()
-    return {"topic": topic, "partitions": min(known.topics.get(topic, 1) + 1, 4)} if topic else None
+    return {"topic": topic, "partitions": min(known.topics.get(topic, 1) + 1, PARTITIONS_MAX)} if topic else None
 
 
 @row("grow_topic", "grow_topic", "REST", 2.5, _grown)
@@ -68,15 +68,21 @@ async def _create_partitions(session: Session, given: Given) -> Answer:
     return kafka_answer((await session.kafka(asked, 3)).results[0].error_code)
 
 
-def _limited(known: Known, number: int) -> Given | None:
-    topic = known.topic()
-    return {"topic": topic, "bytes_max": known.rng.choice((LOWERED, RAISED, RAISED))} if topic else None
+def _limited(bytes_max: int) -> Callable[[Known, int], Given | None]:
+    def draw(known: Known, number: int) -> Given | None:
+        topic = known.topic()
+        return {"topic": topic, "bytes_max": bytes_max} if topic else None
+
+    return draw
 
 
-@row("limit_batches", "limit_batches", "REST", 1, _limited)
 async def _limit(session: Session, given: Given) -> Answer:
     body = {"settings": {"batch_bytes_max": given["bytes_max"]}}
     return await session.rest("PATCH", path("topics", given["topic"]), body)
+
+
+row("lower_limit", "limit_batches", "REST", 0.5, _limited(LOWERED))(_limit)
+row("raise_limit", "limit_batches", "REST", 0.5, _limited(RAISED))(_limit)
 
 
 @row("delete_topic", "delete_topic", "REST", 1.5, a_topic)
@@ -117,9 +123,12 @@ def _keyed_records(known: Known, number: int) -> Given | None:
     topic = known.topic()
     if topic is None:
         return None
-    is_large = known.rng.random() < 0.2
-    rows = tuple((f"k{n}".encode(), f"v{number}.{n}") for n in range(known.rng.choice((1, 2, 3))))
-    return {"topic": topic, "key": f"key-{number}", "records": rows, "bytes": LARGE if is_large else 0}
+    size = known.rng.choice((0, 0, 0, 0, MEDIUM, MEDIUM, LARGE, LARGE))
+    if size == MEDIUM:  # of one partition; with the lowered limit, a batch each
+        rows = tuple((b"k", f"v{number}.{n}") for n in range(known.rng.choice((2, 5, 6))))
+    else:
+        rows = tuple((f"k{n}".encode(), f"v{number}.{n}") for n in range(known.rng.choice((1, 2, 3))))
+    return {"topic": topic, "key": f"key-{number}", "records": rows, "bytes": size}
 
 
 @row("produce_keyed", "produce_keyed", "REST", 3, _keyed_records, True)
@@ -128,7 +137,9 @@ async def _produce_keyed(session: Session, given: Given) -> Answer:
     records = [{"key": key.decode(), "text": value, "headers": padding} for key, value in given["records"]]
     return await session.rest(
         "POST", path("topics", given["topic"], "records"), {"records": records}, key=given["key"],
-        value=lambda body: [(each["partition"], each["base_offset"]) for each in body["results"]],
+        value=lambda body: [
+            (each["partition"], each["base_offset"] + n) for each in body["results"] for n in range(each["records"])
+        ],
     )  # fmt: skip
 
 

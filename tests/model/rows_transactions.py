@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.model.answers import TOPICS, Answer
+from tests.model.answers import LARGE, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import (
     DAY_MS,
-    LARGE,
     Given,
     Session,
     a_partition,
@@ -18,6 +17,7 @@ from tests.model.rows import (
     some_records,
     texts,
 )
+from tests.model.state import EXECUTED
 from tests.model.steps import Known
 
 # Transactions
@@ -55,7 +55,7 @@ async def _produce_in(session: Session, given: Given) -> Answer:
 def _ending(outcome: str) -> Callable[[Known, int], Given | None]:
     def draw(known: Known, number: int) -> Given | None:
         txn = _open_txn(known)
-        return {"txn": txn, "outcome": outcome} if txn else None
+        return known.ending(txn, outcome) if txn else None
 
     return draw
 
@@ -83,8 +83,8 @@ async def _status(session: Session, given: Given) -> Answer:
 def _execution(known: Known, number: int) -> Given | None:
     topics = [name for name in TOPICS if name in known.topics]
     topics = topics if known.rng.random() < 0.5 else topics[:1]
-    writes = tuple((name, known.rng.randrange(known.topics[name]), (f"v{number}.{name}",)) for name in topics)
-    is_large = known.rng.random() < 0.3
+    writes = tuple((name, known.rng.randrange(known.topics[name]), (f"{EXECUTED}{number}.{name}",)) for name in topics)
+    is_large = known.rng.random() < 0.4
     return {"key": f"key-{number}", "writes": writes, "bytes": LARGE if is_large else 0} if writes else None
 
 

@@ -10,10 +10,22 @@ Sources: docs/reference/rest.md and errors.md, docs/explanation, docs/reliabilit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from tests.model import spec_consumers, spec_topics, spec_transactions
-from tests.model.answers import MISSING, SPECIFICATIONS, TOPICS, UNSURE, Answer, Arguments, Part, was_deleted
+from tests.model.answers import (
+    MEDIUM,
+    MISSING,
+    PARTITIONS_MAX,
+    SPECIFICATIONS,
+    TOPICS,
+    UNSURE,
+    Answer,
+    Arguments,
+    Part,
+    was_deleted,
+)
 from tests.model.state import State
 
 __all__ = ["PARTS", "READS", "SPECIFICATIONS", "spec_consumers", "spec_topics", "spec_transactions", "step", "touched"]
@@ -22,7 +34,9 @@ __all__ = ["PARTS", "READS", "SPECIFICATIONS", "spec_consumers", "spec_topics", 
 def step(operation: str, state: State, part: Part, answer: Answer) -> list[State]:
     """The states that may follow if this part of the operation takes effect now, and the answer is this one."""
     states = SPECIFICATIONS[operation](state, part, answer)
-    is_stale = answer.code in MISSING and any(was_deleted(state, name) for name in touched(operation, part))
+    is_stale = answer.code in MISSING and any(
+        was_deleted(state, name.partition("/")[0]) for name in touched(operation, part)
+    )
     return [*states, state] if answer.code in UNSURE or is_stale else states
 
 
@@ -38,13 +52,14 @@ def _execute_parts(given: Arguments) -> list[Part]:
         {"key": given["key"], "part": "written", "topic": topic, "partition": partition, "values": values}
         for topic, partition, values in given["writes"]
     ]
-    shared = {"key": given["key"], "parts": len(written), "topics": [w["topic"] for w in written]}
+    shared = {"key": given["key"], "parts": len(written), "places": [(w["topic"], w["partition"]) for w in written]}
     return [*written, *({**shared, "bytes": given["bytes"], "part": part} for part in ("decided", "applied"))]
 
 
 def _keyed_parts(given: Arguments) -> list[Part]:
     keys = [key for key, _ in given["records"]]
-    shared = {"key": given["key"], "topic": given["topic"], "bytes": given["bytes"]}
+    batches = max(Counter(keys).values()) if given["bytes"] == MEDIUM else 1
+    shared = {"key": given["key"], "topic": given["topic"], "bytes": given["bytes"], "batches": batches}
     return [
         {**shared, "record_key": key, "value": value, "before": keys[:number]}
         for number, (key, value) in enumerate(given["records"])
@@ -57,18 +72,18 @@ PARTS: dict[str, Callable[[Arguments], list[Part]]] = {
     "abort": _end_parts,
     "execute": _execute_parts,
     "produce_keyed": _keyed_parts,
-    "delete_group": lambda given: [{**given, "topic": t, "partition": p} for t, p in given["places"]],
+    "delete_group": lambda given: [{"group": given["group"], "topic": t, "partition": p} for t, p in given["places"]],
 }
 
 READS = frozenset({"fetch", "list_topics", "list_scheduled", "transaction_status", "fetch_offset"})
 
 
 def touched(operation: str, part: Part) -> set[str]:
-    """Names of the topics and transactions that a part reads or changes."""
-    if operation == "list_topics":
-        return set(TOPICS)
-    found = {part["topic"]} if part.get("topic") else set()
-    found |= set(part.get("topics", ()))
+    """Names of the partitions and transactions that a part reads or changes.  A topic is all of its partitions."""
+    found = {f"{topic}/{partition}" for topic, partition in part.get("places", ())}
+    for topic in TOPICS if operation == "list_topics" else [part["topic"]] if part.get("topic") else []:
+        numbers = [part["partition"]] if "partition" in part else range(PARTITIONS_MAX + 1)
+        found |= {f"{topic}/{number}" for number in numbers}
     if operation == "execute":
         found.add(part["key"])
     return found | {part["txn"]} if part.get("txn") else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redis_ledger.records.partitioner import partition_for
 from tests.model.answers import (
     ENDED,
+    LOWERED,
     RAISED,
     TOO_LARGE,
     Answer,
@@ -16,8 +17,9 @@ from tests.model.answers import (
     unchanged,
     was_deleted,
 )
-from tests.model.state import ABORTED, Place, State, Topic, Txn
+from tests.model.state import ABORTED, EXECUTED, Place, State, Topic, Txn
 
+WINDOW = 5  # batches of a request with an Idempotency-Key for one partition
 # A batch before it was lost, or was for a topic of this name that was deleted: the client has to abort.
 SEQUENCES = ("sequence_gap", "unknown_producer", "duplicate_sequence")
 
@@ -122,24 +124,27 @@ def _writable(state: State, given: Arguments, answer: Answer) -> Place | list[St
 @specifies("produce_keyed")
 def produce_keyed(state: State, part: Part, answer: Answer) -> list[State]:
     """One record of a request with an Idempotency-Key: it is written once, whatever happens between two attempts."""
-    done = part["key"], part["value"]
-    if done in state.keyed:
+    done, topic = (part["key"], part["value"]), state.topics.get(part["topic"])
+    if done in state.keyed and (topic is None or state.keyed[done] == topic.id):
         return [state] if answer.is_ok or answer.code in ("unknown_topic", *TOO_LARGE) else []
-    topic = state.topics.get(part["topic"])
     if topic is None:
         return refused(state, answer, "unknown_topic")
+    if part["batches"] > WINDOW and min(topic.limits) == LOWERED and answer.code in TOO_LARGE:
+        return [state]
     if part["bytes"] > min(topic.limits, default=part["bytes"]) and answer.code in TOO_LARGE:
         return [state]
     if not answer.is_ok or part["bytes"] > max(topic.limits, default=part["bytes"]):
         return [state] if answer.code in ("unknown_topic", *TOO_LARGE) else []  # another record of it is refused
-    found = []
+    # The first topic of this name is gone with its records: those of a repetition may be written to the next one.
+    found = [state] if done in state.keyed else []
     for count in topic.counts:  # a broker may not have heard of the newest number of partitions
         partition = partition_for(part["record_key"], count)
-        results = dict(answer.value) if answer.says else {partition: 0}
-        if partition in results:
-            base = results[partition] + sum(partition_for(key, count) == partition for key in part["before"])
-            added = state.append((topic.id, partition), (part["value"],), base if answer.says else None)
-            found += [added.put("keyed", done, True)] if added is not None else []
+        before = sum(partition_for(key, count) == partition for key in part["before"])
+        offsets = [offset for number, offset in answer.value if number == partition] if answer.says else []
+        if not answer.says or before < len(offsets):
+            offset = offsets[before] if answer.says else None
+            added = state.append((topic.id, partition), (part["value"],), offset)
+            found += [added.put("keyed", done, topic.id)] if added is not None else []
     return found
 
 
@@ -151,7 +156,7 @@ def fetch(state: State, given: Arguments, answer: Answer) -> list[State]:
         found = refused(state, answer, "unknown_topic" if given["topic"] not in state.topics else "unknown_partition")
     elif not answer.says:
         found = unchanged(state, answer)
-    elif (read := state.read(place, _decided(state, given, answer), committed=given["committed"])) is not None:
+    elif (read := state.read(place, _decided(given, answer), committed=given["committed"])) is not None:
         found = [read]
     if was_deleted(state, given["topic"]):
         present = {record.value for record in state.log(place).records} if place is not None else set()
@@ -162,9 +167,9 @@ def fetch(state: State, given: Arguments, answer: Answer) -> list[State]:
     return found
 
 
-def _decided(state: State, given: Arguments, answer: Answer) -> list[tuple[int, str]]:
+def _decided(given: Arguments, answer: Answer) -> list[tuple[int, str]]:
     """Without what a reader of uncommitted records may get of attempts that were aborted."""
-    return [r for r in answer.value if given["committed"] or ("attempted", r[1]) not in state.keyed]
+    return [r for r in answer.value if given["committed"] or not r[1].startswith(EXECUTED)]
 
 
 @specifies("delete_records")

@@ -67,14 +67,13 @@ def execute(state: State, part: Part, answer: Answer) -> list[State]:
         if answer.is_ok:
             is_written = txn is not None and len(state.keyed.get(key, ())) == part["parts"]
             return [state.put("txns", key, txn._replace(status="committed"))] if txn and is_written else []
-        is_due = any(name not in state.topics for name in part["topics"])
+        topics = [topic for topic, _ in part["places"]]
+        is_due = any(name not in state.topics for name in topics)
         is_large = any(
-            part["bytes"] > min(t.limits, default=part["bytes"]) for n in part["topics"] if (t := state.topics.get(n))
+            part["bytes"] > min(t.limits, default=part["bytes"]) for n in topics if (t := state.topics.get(n))
         )
         codes = (*(("unknown_topic",) if is_due else ()), *(TOO_LARGE if is_large else ()))
         return refused(state, answer, *codes)
-    for value in part["values"]:  # attempts that fail leave aborted records
-        state = state.put("keyed", ("attempted", value), True)
     if not answer.is_ok or (txn is not None and txn.status == "committed"):
         return [state]
     written = state.keyed.get(key, ())

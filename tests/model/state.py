@@ -16,6 +16,11 @@ TopicId = tuple[str, int]
 Place = tuple[TopicId, int]  # topic, partition
 
 
+def named(place: Place) -> str:
+    """As operations touch it: whether the topic is this one, or another one of its name."""
+    return f"{place[0][0]}/{place[1]}"
+
+
 class Topic(NamedTuple):
     """buffer  where records of open transactions are, marker or sidecar
     counts  the numbers of partitions that it has had: a broker may know an earlier one
@@ -38,6 +43,7 @@ class Record(NamedTuple):
 
 
 ABORTED = "aborted"
+EXECUTED = "e"  # begins the values of `execute`, whose attempts that fail leave aborted records
 
 
 class Log(NamedTuple):
@@ -163,7 +169,7 @@ class State:
                 learned.append(record)
             elif is_next:
                 learned.append(record._replace(offset=records.pop(0)[0]))
-            elif not committed and (record.txn == ABORTED or ("attempted", record.value) in self.keyed):
+            elif not committed and (record.txn == ABORTED or record.value.startswith(EXECUTED)):
                 learned.append(record)
             else:
                 return None
@@ -212,16 +218,18 @@ class State:
         assert added is not None
         return added.put("scheduled", value, entry._replace(state="delivered"))
 
-    def moves(self, topics: Container[str], keys: Container[str]) -> list[State]:
-        """What happens by itself to these topics and transactions: a decided transaction is applied in a partition, a
+    def moves(self, touched: Container[str]) -> list[State]:
+        """What happens by itself to these places and transactions: a decided transaction is applied in a partition, a
         record that is due is delivered."""
         found = []
         for key, txn in self.txns.items():
             if txn.status != "open":
-                found += [self.end_here(key, place) for place in txn.places if key in keys or place[0][0] in topics]
+                found += [
+                    self.end_here(key, place) for place in txn.places if key in touched or named(place) in touched
+                ]
         due: dict[Place, list[tuple[int, str]]] = {}
         for value, entry in self.scheduled.items():
-            if entry.state == "waiting" and entry.due_ms <= self.now_ms and entry.place[0][0] in topics:
+            if entry.state == "waiting" and entry.due_ms <= self.now_ms and named(entry.place) in touched:
                 due.setdefault(entry.place, []).append((entry.due_ms, value))
         return [*found, *(self.deliver(min(entries)[1]) for entries in due.values())]
 

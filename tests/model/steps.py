@@ -51,6 +51,14 @@ class Step:
         return f"{self.number:3} broker {self.broker}  {self.row}({given}){hold}{fate}{again}"
 
 
+@dataclass(eq=False)
+class Story:
+    """A step whose answer was lost.  left: "repeat", or rows that change its topic, in their order."""
+
+    step: Step
+    left: list[str]
+
+
 @dataclass
 class Known:
     """What the clients of a history know while its steps are drawn.
@@ -58,7 +66,8 @@ class Known:
     topics     name → partitions, as last heard of
     open       transactions that were not ended
     ended      transactions that were ended, for late requests
-    owed       steps whose answers were lost, which their clients repeat
+    written    transactions → topics that they have written to
+    owed       what is left to happen to clients whose answers were lost
     received   messages that a consumer has, by the step that received them
     kafka      transactional ids → number of the present transaction, and whether it has records
     busy       transactional ids whose producer waits for an answer
@@ -69,8 +78,9 @@ class Known:
     buffers: dict[str, str] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
+    written: dict[str, set[str]] = field(default_factory=dict)
     scheduled: list[tuple[str, str]] = field(default_factory=list)  # topic, value
-    owed: list[Step] = field(default_factory=list)
+    owed: list[Story] = field(default_factory=list)
     subscriptions: list[tuple[str, str]] = field(default_factory=list)
     received: dict[int, dict[str, Any]] = field(default_factory=dict)
     groups: set[tuple[str, int, str]] = field(default_factory=set)
@@ -85,6 +95,9 @@ class Known:
 
     def partition(self, topic: str) -> int:
         return self.rng.randrange(self.topics.get(topic, 1) + (self.rng.random() < 0.02))
+
+    def ending(self, txn: str, outcome: str) -> dict[str, Any]:
+        return {"txn": txn, "outcome": outcome, "topics": tuple(sorted(self.written.get(txn, ())))}
 
     def pick(self, values: Sequence[Any]) -> Any:
         return self.rng.choice(list(values)) if values else None
