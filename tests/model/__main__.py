@@ -61,6 +61,8 @@ async def run(url: str, first: int, seconds: float, steps: int, *, keep_going: b
             print(f"seed {seed}, after {time.monotonic() - until + seconds:.0f} s: {outcome.failure.call}", flush=True)
             if shrink:
                 print(described(*await smaller(url, outcome)), flush=True)
+            else:
+                print("\n".join(f"    {event.kind:6} {event.call}" for event in outcome.events), flush=True)
             if not keep_going:
                 break
         seed += 1

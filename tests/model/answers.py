@@ -34,6 +34,7 @@ class Answer(NamedTuple):
 LOST = Answer()
 PARTITIONS_MAX = 4
 LOWERED, RAISED = 1_000, 1 << 20  # limits of the bytes of a batch
+HOUR_MS = 3_600_000  # the longest delay, with the lowered limit
 LARGE = 3_000  # bytes of a record that a lowered limit refuses
 MEDIUM = 600  # of one that has a batch of its own there
 # The operation may have taken effect, or may be under way: the client has to look, or to repeat it.
@@ -64,6 +65,18 @@ def refused(state: State, answer: Answer, *codes: str) -> list[State]:
     if code == "unknown_topic_or_partition":  # Kafka has one code for both
         code = "unknown_topic" if "unknown_topic" in codes else "unknown_partition"
     return [state] if code in codes or not code else []
+
+
+def may_be_lowered(state: State, name: str) -> bool:
+    """A broker may know the lowered limit of the topic, or of one of its name that was deleted."""
+    topic = state.topics.get(name)
+    return was_deleted(state, name) or (topic is not None and LOWERED in topic.limits)
+
+
+def is_too_late(state: State, given: Arguments, answer: Answer) -> bool:
+    """A delay that the lowered limit refuses."""
+    is_late = answer.code == "delay_too_long" and given["due_ms"] - state.now_ms > HOUR_MS
+    return is_late and may_be_lowered(state, given["topic"])
 
 
 def was_deleted(state: State, topic: str) -> bool:

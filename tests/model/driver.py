@@ -72,6 +72,7 @@ class Run:
         self._received: dict[int, tuple[int, ...]] = {}
         self._producers: dict[str, Producer] = {}
         self._sent: dict[int, str] = {}  # step → its Kafka transaction
+        self._due_ms: dict[int, int] = {}  # step → the time of delivery that it sends
         self._open: list[Running] = []
         self._release: dict[int, int] = {}  # broker → started steps at which it goes on
         self._started = 0
@@ -122,7 +123,8 @@ class Run:
         """The arguments as they are sent; None: what they name does not exist in this run."""
         given = dict(step.arguments)
         if "after_ms" in given:
-            given["due_ms"] = int(time.time() * 1000) + given.pop("after_ms")
+            due_ms = int(time.time() * 1000) + given.pop("after_ms")
+            given["due_ms"] = self._due_ms.setdefault(step.repeats or step.number, due_ms)
         names = [given[name] for name in ROWS[step.row].uses if given.get(name)]
         if any(name not in self._ids and "#" not in name for name in names):
             return None

@@ -18,7 +18,7 @@ from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTop
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
 from redis_ledger.records.read import decode
-from tests.model.answers import LARGE, LOWERED, MEDIUM, PARTITIONS_MAX, RAISED, TOPICS, Answer
+from tests.model.answers import HOUR_MS, LARGE, LOWERED, MEDIUM, PARTITIONS_MAX, RAISED, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import (
     Given,
@@ -41,13 +41,20 @@ def _new_topic(known: Known, number: int) -> Given | None:
     missing = [name for name in TOPICS if name not in known.topics]
     if not missing and known.rng.random() > 0.1:
         return None
-    name = known.pick(missing or TOPICS)
-    return {"topic": name, "partitions": known.rng.choice((1, 1, 2)), "buffer": known.pick(("marker", "sidecar"))}
+    return {
+        "topic": known.pick(missing or TOPICS), "partitions": known.rng.choice((1, 1, 2)),
+        "buffer": known.pick(("marker", "sidecar")), "bytes_max": known.pick((LOWERED, RAISED, RAISED)),
+    }  # fmt: skip
+
+
+def _limits(given: Given) -> Given:
+    delay_ms = HOUR_MS if given["bytes_max"] == LOWERED else 0
+    return {"batch_bytes_max": given["bytes_max"], "delayed_delivery_max_delay_ms": delay_ms}
 
 
 @row("create_topic", "create_topic", "REST", 3, _new_topic)
 async def _create(session: Session, given: Given) -> Answer:
-    settings = {"txn_buffer": given["buffer"], "batch_bytes_max": RAISED}
+    settings = {"txn_buffer": given["buffer"], **_limits(given)}
     body = {"name": given["topic"], "partitions": given["partitions"], "settings": settings}
     return await session.rest("POST", path("topics"), body)
 
@@ -77,8 +84,7 @@ def _limited(bytes_max: int) -> Callable[[Known, int], Given | None]:
 
 
 async def _limit(session: Session, given: Given) -> Answer:
-    body = {"settings": {"batch_bytes_max": given["bytes_max"]}}
-    return await session.rest("PATCH", path("topics", given["topic"]), body)
+    return await session.rest("PATCH", path("topics", given["topic"]), {"settings": _limits(given)})
 
 
 row("lower_limit", "limit_batches", "REST", 0.5, _limited(LOWERED))(_limit)

@@ -110,13 +110,20 @@ def _to_schedule(known: Known, number: int) -> Given | None:
     return given and {**given, "value": f"s{number}", "after_ms": _after_ms(known)}
 
 
+def _to_schedule_keyed(known: Known, number: int) -> Given | None:
+    given = _to_schedule(known, number)
+    return given and {**given, "key": f"key-{number}"}
+
+
+@row("schedule_keyed", "schedule", "REST", 2, _to_schedule_keyed, True)
 @row("schedule", "schedule", "REST", 3, _to_schedule)
 async def _schedule(session: Session, given: Given) -> Answer:
     record = {"text": given["value"], "deliver_at": given["due_ms"], "partition": given["partition"]}
     where = path("topics", given["topic"], "scheduled")
     return await session.rest(
-        "POST", where, {"records": [record]}, value=lambda body: [each["id"] for each in body["scheduled"]]
-    )
+        "POST", where, {"records": [record]}, key=given.get("key", ""),
+        value=lambda body: [each["id"] for each in body["scheduled"]],
+    )  # fmt: skip
 
 
 def _to_schedule_in(known: Known, number: int) -> Given | None:

@@ -6,12 +6,12 @@ from redis_ledger.records.partitioner import partition_for
 from tests.model.answers import (
     ENDED,
     LOWERED,
-    RAISED,
     TOO_LARGE,
     Answer,
     Arguments,
     Part,
     has_ended,
+    may_be_lowered,
     refused,
     specifies,
     unchanged,
@@ -33,7 +33,7 @@ def create_topic(state: State, given: Arguments, answer: Answer) -> list[State]:
     if not answer.is_ok:
         return []
     incarnation = state.deleted.get(given["topic"], (0, 0))[0] + 1
-    counts, limits = frozenset([given["partitions"]]), frozenset([RAISED])
+    counts, limits = frozenset([given["partitions"]]), frozenset([given["bytes_max"]])
     topic = Topic((given["topic"], incarnation), given["partitions"], given["buffer"], counts, limits)
     return [state.put("topics", given["topic"], topic)]
 
@@ -127,12 +127,13 @@ def produce_keyed(state: State, part: Part, answer: Answer) -> list[State]:
     done, topic = (part["key"], part["value"]), state.topics.get(part["topic"])
     if done in state.keyed and (topic is None or state.keyed[done] == topic.id):
         return [state] if answer.is_ok or answer.code in ("unknown_topic", *TOO_LARGE) else []
+    is_large = part["bytes"] > LOWERED or part["batches"] > WINDOW
+    if is_large and answer.code in TOO_LARGE and may_be_lowered(state, part["topic"]):
+        return [state]
     if topic is None:
         return refused(state, answer, "unknown_topic")
-    if part["batches"] > WINDOW and min(topic.limits) == LOWERED and answer.code in TOO_LARGE:
-        return [state]
-    if part["bytes"] > min(topic.limits, default=part["bytes"]) and answer.code in TOO_LARGE:
-        return [state]
+    if part["batches"] > WINDOW and topic.limits == {LOWERED}:
+        return refused(state, answer, *TOO_LARGE)
     if not answer.is_ok or part["bytes"] > max(topic.limits, default=part["bytes"]):
         return [state] if answer.code in ("unknown_topic", *TOO_LARGE) else []  # another record of it is refused
     # The first topic of this name is gone with its records: those of a repetition may be written to the next one.

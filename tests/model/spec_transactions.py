@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from tests.model.answers import (
     ENDED,
+    LOWERED,
     TOO_LARGE,
     UNSURE,
     Answer,
     Arguments,
     Part,
     has_ended,
+    is_too_late,
+    may_be_lowered,
     refused,
     specifies,
     unchanged,
@@ -69,9 +72,7 @@ def execute(state: State, part: Part, answer: Answer) -> list[State]:
             return [state.put("txns", key, txn._replace(status="committed"))] if txn and is_written else []
         topics = [topic for topic, _ in part["places"]]
         is_due = any(name not in state.topics for name in topics)
-        is_large = any(
-            part["bytes"] > min(t.limits, default=part["bytes"]) for n in topics if (t := state.topics.get(n))
-        )
+        is_large = part["bytes"] > LOWERED and any(may_be_lowered(state, name) for name in topics)
         codes = (*(("unknown_topic",) if is_due else ()), *(TOO_LARGE if is_large else ()))
         return refused(state, answer, *codes)
     if not answer.is_ok or (txn is not None and txn.status == "committed"):
@@ -89,13 +90,21 @@ def execute(state: State, part: Part, answer: Answer) -> list[State]:
 @specifies("schedule")
 def schedule(state: State, given: Arguments, answer: Answer) -> list[State]:
     place, key = state.place(given["topic"], given["partition"]), given.get("txn")
+    if is_too_late(state, given, answer):
+        return [state]
+    once = given.get("key")
+    if once in state.keyed and (place is None or state.keyed[once] == place[0]):
+        return [state] if answer.is_ok or answer.code in ("unknown_topic", "unknown_partition") else []
     if place is None:
         return refused(state, answer, "unknown_topic", "unknown_partition", *(ENDED if has_ended(state, given) else ()))
     if key is None:
+        is_repeated, before = once in state.keyed, state  # for a topic of this name that was deleted
+        if once is not None:
+            state = state.put("keyed", once, place[0])
         waiting = state.put("scheduled", given["value"], Scheduled(place, given["due_ms"]))
         delivered = waiting.deliver(given["value"]) if given["due_ms"] <= state.now_ms else waiting
         if answer.says:  # what is due already is delivered at once, and has no id
-            return [waiting] if answer.value else [delivered]
+            return [*([waiting] if answer.value else [delivered]), *([before] if is_repeated else [])]
         return [waiting, delivered] if answer.is_ok else []
     txn = state.txns[key]
     if txn.status != "open":
@@ -108,6 +117,8 @@ def schedule(state: State, given: Arguments, answer: Answer) -> list[State]:
 def change_scheduled(state: State, given: Arguments, answer: Answer) -> list[State]:
     """due_ms None: cancels.  Cancelling again is allowed."""
     topic, entry = state.topics.get(given["topic"]), state.scheduled.get(given["value"])
+    if given["due_ms"] is not None and is_too_late(state, given, answer):
+        return [state]
     if topic is None:
         is_stale = was_deleted(state, given["topic"])
         return refused(state, answer, "unknown_topic", *(("unknown_scheduled",) if is_stale else ()))

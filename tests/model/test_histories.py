@@ -41,7 +41,7 @@ def _fetched(*records: tuple[int, str]) -> tuple[str, dict[str, object], Answer 
     return "fetch", {"topic": "a", "partition": 0, "committed": True}, Answer("ok", list(records))
 
 
-CREATED = ("create_topic", {"topic": "a", "partitions": 1, "buffer": "marker"}, Answer("ok"))
+CREATED = ("create_topic", {"topic": "a", "partitions": 1, "buffer": "marker", "bytes_max": 1 << 20}, Answer("ok"))
 
 
 @pytest.mark.parametrize("read", [[], [(0, "lost")]])
