@@ -162,11 +162,7 @@ def _has_turn(each: Pending) -> bool:
 
 
 def _may_begin(each: Pending, done: Done) -> bool:
-    """Parts with a name of their own that decide, or are the end, come after those before them.  So do records with
-    the same key: all of them are for one partition."""
-    if "record_key" in each.part:
-        keys, number = each.part["before"], each.call.number
-        return all((number, n) in done for n, key in enumerate(keys) if key == each.part["record_key"])
+    """Parts with a name of their own that decide, or are the end, come after those before them."""
     if each.part.get("part") not in ("decided", "applied"):
         return True
     if each.call.answer.code != "ok" and each.part["part"] == "decided":

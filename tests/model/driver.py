@@ -92,6 +92,8 @@ class Run:
         producer = given.get("txn", "").partition("#")
         if producer[1]:
             self._known.busy.add(producer[0])
+        if row.operation == "commit_offset":
+            self._known.groups.add((given["topic"], given["partition"], given["group"]))
         session = Session(door, operation, gone, self._ids, self._received, self._producers)
         self._note("invoke", call)
         running = Running(step, call, asyncio.create_task(self._perform(session, step, call)), gone)
@@ -128,6 +130,8 @@ class Run:
         names = [given[name] for name in ROWS[step.row].uses if given.get(name)]
         if any(name not in self._ids and "#" not in name for name in names):
             return None
+        if ROWS[step.row].operation == "delete_group":
+            given["places"] = self._known.groups  # also of offsets that are sent while it is open
         if "received" in given:
             offsets = self._received.get(given["received"], ())[: given["take"]]
             if not offsets:

@@ -52,8 +52,6 @@ def learn(known: Known, step: Step, call: Call, ids: dict[str, str], received: d
             received[step.number] = tuple(offset for offset, _ in call.answer.value)
             if call.answer.value:
                 known.received[step.number] = dict(given)
-        case "commit_offset":
-            known.groups.add((topic, given["partition"], given["group"]))
 
 
 def _ended(known: Known, txn: str) -> None:

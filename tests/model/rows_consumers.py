@@ -26,7 +26,7 @@ from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.model.answers import PARTITIONS_MAX, TOPICS, Answer
+from tests.model.answers import Answer
 from tests.model.brokers import path
 from tests.model.rows import Given, Producer, Session, a_partition, a_topic, kafka_answer, row, some_records
 from tests.model.steps import Known
@@ -146,8 +146,7 @@ async def _fetch_offset(session: Session, given: Given) -> Answer:
 
 
 def _a_group(known: Known, number: int) -> Given | None:
-    places = tuple((topic, partition) for topic in TOPICS for partition in range(PARTITIONS_MAX))
-    return {"group": known.pick(GROUPS), "places": places} if known.groups else None
+    return {"group": known.pick(GROUPS)} if known.groups else None
 
 
 @row("DeleteGroups", "delete_group", "Kafka", 0.7, _a_group)

@@ -61,7 +61,7 @@ def _keyed_parts(given: Arguments) -> list[Part]:
     batches = max(Counter(keys).values()) if given["bytes"] == MEDIUM else 1
     shared = {"key": given["key"], "topic": given["topic"], "bytes": given["bytes"], "batches": batches}
     return [
-        {**shared, "record_key": key, "value": value, "before": keys[:number]}
+        {**shared, "record_key": key, "value": value, "before": given["records"][:number]}
         for number, (key, value) in enumerate(given["records"])
     ]
 
@@ -72,7 +72,9 @@ PARTS: dict[str, Callable[[Arguments], list[Part]]] = {
     "abort": _end_parts,
     "execute": _execute_parts,
     "produce_keyed": _keyed_parts,
-    "delete_group": lambda given: [{"group": given["group"], "topic": t, "partition": p} for t, p in given["places"]],
+    "delete_group": lambda given: [
+        {"group": given["group"], "topic": t, "partition": p} for t, p, _ in given["places"]
+    ],
 }
 
 READS = frozenset({"fetch", "list_topics", "list_scheduled", "transaction_status", "fetch_offset"})

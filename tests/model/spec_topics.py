@@ -132,20 +132,22 @@ def produce_keyed(state: State, part: Part, answer: Answer) -> list[State]:
         return [state]
     if topic is None:
         return refused(state, answer, "unknown_topic")
-    if part["batches"] > WINDOW and topic.limits == {LOWERED}:
+    if part["batches"] > WINDOW and topic.limits == {LOWERED} and done not in state.keyed:
         return refused(state, answer, *TOO_LARGE)
     if not answer.is_ok or part["bytes"] > max(topic.limits, default=part["bytes"]):
         return [state] if answer.code in ("unknown_topic", *TOO_LARGE) else []  # another record of it is refused
     # The first topic of this name is gone with its records: those of a repetition may be written to the next one.
     found = [state] if done in state.keyed else []
-    for count in topic.counts:  # a broker may not have heard of the newest number of partitions
+    layout = "layout", part["key"], topic.id  # a broker may not know the newest number of partitions; all use the same
+    for count in [state.keyed[layout]] if layout in state.keyed else topic.counts:
         partition = partition_for(part["record_key"], count)
-        before = sum(partition_for(key, count) == partition for key in part["before"])
+        before = [value for key, value in part["before"] if partition_for(key, count) == partition]
         offsets = [offset for number, offset in answer.value if number == partition] if answer.says else []
-        if not answer.says or before < len(offsets):
-            offset = offsets[before] if answer.says else None
+        is_next = all(state.keyed.get((part["key"], value)) == topic.id for value in before)
+        if is_next and (not answer.says or len(before) < len(offsets)):
+            offset = offsets[len(before)] if answer.says else None
             added = state.append((topic.id, partition), (part["value"],), offset)
-            found += [added.put("keyed", done, topic.id)] if added is not None else []
+            found += [added.put("keyed", done, topic.id).put("keyed", layout, count)] if added is not None else []
     return found
 
 

@@ -69,6 +69,7 @@ class Known:
     written    transactions → topics that they have written to
     owed       what is left to happen to clients whose answers were lost
     received   messages that a consumer has, by the step that received them
+    groups     topics, partitions and groups of offsets that were sent
     kafka      transactional ids → number of the present transaction, and whether it has records
     busy       transactional ids whose producer waits for an answer
     """
