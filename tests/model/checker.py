@@ -131,7 +131,9 @@ def _extended(
                 continue
             stack += [(s, done | {key}) for s in step(each.call.operation, state, each.part, each.call.answer)]
         stack += [(moved, done) for moved in state.moves(names)]
-    return found
+    # What happens by itself can happen later as well, so the state before it stands for the one after it.
+    later = {(moved.fingerprint, done) for state, done in found for moved in state.moves(names)}
+    return [each for each in found if (each[0].fingerprint, each[1]) not in later]
 
 
 def _related(

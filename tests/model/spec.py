@@ -66,15 +66,17 @@ def _keyed_parts(given: Arguments) -> list[Part]:
     ]
 
 
+def _group_parts(given: Arguments) -> list[Part]:
+    return [{"group": given["group"], "topic": topic, "partition": number} for topic, number, _ in given["places"]]
+
+
 # A part that stands behind another one takes effect after it, if it is `decided` or `applied`.
 PARTS: dict[str, Callable[[Arguments], list[Part]]] = {
     "commit": _end_parts,
     "abort": _end_parts,
     "execute": _execute_parts,
     "produce_keyed": _keyed_parts,
-    "delete_group": lambda given: [
-        {"group": given["group"], "topic": t, "partition": p} for t, p, _ in given["places"]
-    ],
+    "delete_group": _group_parts,
 }
 
 READS = frozenset({"fetch", "list_topics", "list_scheduled", "transaction_status", "fetch_offset"})
