@@ -45,6 +45,8 @@ def grow_topic(state: State, given: Arguments, answer: Answer) -> list[State]:
         return refused(state, answer, "unknown_topic")
     if given["partitions"] <= topic.partitions and answer.code == "invalid_partitions":
         return [state]
+    if given["partitions"] < topic.partitions and answer.code == "invalid_request":
+        return [state]  # another request has given it more
     grown = topic._replace(
         partitions=max(topic.partitions, given["partitions"]), counts=topic.counts | {given["partitions"]}
     )
