@@ -267,8 +267,8 @@ async def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(brok
             await writer.drain()
             await asyncio.sleep(0.05)
             writer.transport.abort()
-        await asyncio.sleep(0.3)
-        assert len(asyncio.all_tasks()) <= before + 1
+        while len(asyncio.all_tasks()) > before + 1:  # the test has a limit of time
+            await asyncio.sleep(0.01)
         assert await is_served(address)
 
 

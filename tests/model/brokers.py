@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -42,7 +42,8 @@ class Gone(Exception):
     """The client has given up."""
 
 
-def _note_kafka_requests() -> None:
+@contextlib.contextmanager
+def kafka_requests_noted() -> Iterator[None]:
     """Kafka requests are known by their client id."""
     original = Connection._one
 
@@ -61,6 +62,10 @@ def _note_kafka_requests() -> None:
                 RUNNING[operation] -= 1
 
     Connection._one = one  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Connection._one = original  # type: ignore[method-assign]
 
 
 class Door:
@@ -178,15 +183,16 @@ class Door:
 @contextlib.asynccontextmanager
 async def doors(url: str, prefix: str, count: int, **settings: Any) -> AsyncIterator[list[Door]]:
     opened = []
-    try:
-        for number in range(count):
-            door = Door(url, prefix, f"b{number}", settings)
-            await door.open()
-            opened.append(door)
-        yield opened
-    finally:
-        for door in opened:
-            await door.close()
+    with kafka_requests_noted():
+        try:
+            for number in range(count):
+                door = Door(url, prefix, f"b{number}", settings)
+                await door.open()
+                opened.append(door)
+            yield opened
+        finally:
+            for door in opened:
+                await door.close()
 
 
 def path(*parts: object, **query: object) -> str:
@@ -194,6 +200,3 @@ def path(*parts: object, **query: object) -> str:
     joined = "/v1/" + "/".join(quote(str(part), safe=":") for part in parts)
     asked = "&".join(f"{name}={quote(str(value))}" for name, value in query.items())
     return f"{joined}?{asked}" if asked else joined
-
-
-_note_kafka_requests()
