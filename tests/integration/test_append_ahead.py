@@ -178,7 +178,7 @@ async def test_the_refusal_is_the_answer_of_the_next_request(redis_url, prefix, 
 
 
 async def test_a_registration_that_redis_did_not_execute_is_sent_again(redis, prefix):
-    async with a_producer(redis, prefix, asks=True, redis_retry_ms=100, redis_timeout_ms=200) as (producer, relay):
+    async with a_producer(redis, prefix, asks=True, redis_retry_ms=100, redis_timeout_ms=1_000) as (producer, relay):
         relay.hold()
         await producer.add_early()
         (early,) = producer.broker.producers._early.of(producer.pid)
@@ -208,7 +208,7 @@ async def test_an_end_without_a_batch_waits_for_the_registration(redis_url, pref
 
 
 async def test_a_registration_that_cannot_be_sent_fails_the_batch(redis, prefix):
-    async with a_producer(redis, prefix, redis_retry_ms=200, redis_timeout_ms=400) as (producer, relay):
+    async with a_producer(redis, prefix, redis_retry_ms=200, redis_timeout_ms=1_000) as (producer, relay):
         await relay.refuse()
         with pytest.raises(StoreUnavailable):
             await producer.produce("a")

@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 
 @pytest.fixture
 async def stage(redis_url, prefix) -> AsyncIterator[Stage]:
-    async with one(redis_url, prefix, redis_timeout_ms=300, one_call_transactions=False) as broker:
+    async with one(redis_url, prefix, redis_timeout_ms=1_000, one_call_transactions=False) as broker:
         for topic in ("in", "out"):
             await broker.topics.create(topic, len(ALL))
         await broker.subscriptions.create("in", "s")

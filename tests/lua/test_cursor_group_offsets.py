@@ -24,28 +24,6 @@ def test_a_register_has_two_keys(group):
     assert sorted(group.held()) == ["cursor", "pending"]
 
 
-def test_register_of_an_earlier_release_is_used_and_deleted_with_all_its_keys(group):
-    group.commit(7)
-    client, keys = group.log.client, group.keys
-    for key in (keys.acks, keys.leases):
-        client.hset(key, "", "")
-    for key in (keys.spans, keys.due):
-        client.zadd(key, {"": -1})
-    assert group.commit(8) == [OK, 0]
-    group.commit(9, txn="0-7")
-    group.log.commit(0, 7, subs=["g"])
-    assert group.offset == 9
-    assert group.forget() == [OK, 0]
-    assert [key for key in keys.all() if client.exists(key)] == []
-
-
-def test_a_register_of_an_earlier_release_that_is_not_idle_keeps_what_it_needs(group):
-    group.commit(7)
-    group.log.client.hset(group.keys.acks, "", "")
-    assert group.forget("register", "idle", before=group.now) == [OK, 1]
-    assert (sorted(group.held()), group.offset) == (["cursor", "pending"], 7)
-
-
 def test_an_end_names_only_the_keys_that_a_register_has(group):
     group.commit(7)
     group.commit(9, txn="0-7")

@@ -192,7 +192,7 @@ async def test_batches_of_pending_acknowledgements_are_measured_too(redis_url, p
 async def test_no_step_is_answered_before_redis_has_its_batch(redis, redis_url, prefix):
     """BW-19: operations in flight when the connection broke were not confirmed, and nothing of them is stored."""
     async with proxy("127.0.0.1", redis.port) as relay:
-        async with one(relay.url, prefix, coordinators=1, redis_retry_ms=200, redis_timeout_ms=400) as broker:
+        async with one(relay.url, prefix, coordinators=1, redis_retry_ms=200, redis_timeout_ms=1_000) as broker:
             await broker.maintenance.close()
             confirmed = (await broker.transactions.begin()).id
             relay.hold()

@@ -23,7 +23,8 @@ class Starting:
 
     def __init__(self, server, folder):
         self.ports = http, kafka = free_port(), free_port()
-        words = ("--redis", server.url, "--durability", "lossy", "--data-dir", folder, "--kafka", f"127.0.0.1:{kafka}")
+        words = ("--redis", server.url, "--durability", "lossy", "--data-dir", folder, "--kafka", f"127.0.0.1:{kafka}",
+                 "--set", "redis_retry_ms=60000")  # fmt: skip
         self.process = Serve(*words, http=f"127.0.0.1:{http}")
         self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{http}", timeout=60)
 

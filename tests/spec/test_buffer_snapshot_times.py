@@ -22,10 +22,13 @@ async def idle_commands(broker):
         info = (await broker.store.command("INFO", "stats")).decode()
         return int(info.partition("total_commands_processed:")[2].split()[0])
 
-    before = await processed()
-    for _ in range(20):
-        await broker.buffer_snapshots.take_due()
-    return await processed() - before - 1
+    least = 1_000
+    for _ in range(5):  # the broker's background work sends some a second
+        before = await processed()
+        for _ in range(20):
+            await broker.buffer_snapshots.take_due()
+        least = min(least, await processed() - before - 1)
+    return least
 
 
 async def test_a_partition_has_no_snapshot_before_its_first_transactional_write(prefix):
