@@ -32,6 +32,7 @@ class Interrupted:
     def __init__(self, broker: Broker, n: int, act: Act) -> None:
         self._store, self._n, self._act = broker.store, n, act
         self.is_over = True
+        self._call: asyncio.Future[Any] | None = None
 
     async def __aenter__(self) -> Interrupted:
         self._before = {name: getattr(self._store, name) for name in ("call", "command", "multi")}
@@ -42,6 +43,8 @@ class Interrupted:
     async def __aexit__(self, *_: object) -> None:
         for name, method in self._before.items():
             setattr(self._store, name, method)
+        if self._call is not None:  # it may be one of the background, which nothing else waits for
+            await asyncio.wait([self._call])
 
     def _counting(self, method: Any) -> Any:
         def counted(*args: Any, **options: Any) -> Any:
@@ -54,7 +57,8 @@ class Interrupted:
                 await self._act()
                 return await method(*args, **options)
 
-            return asyncio.ensure_future(act_first())
+            self._call = asyncio.ensure_future(act_first())
+            return self._call
 
         return counted
 
