@@ -113,8 +113,7 @@ class Repairs:
         further = [member.removeprefix(prefix).decode() for member in wide or ()]
         text = logged.row(nonce, further, self._clock.now_ms())
         guards = [hget(k.txns, serial, row), hget(k.outcomes, serial, None)]
-        return await carry_out(self._reading.store,
-            edit(
+        return await self._write(edit(
                 guards, ("HSET", k.txns, serial, text.text), ("ZADD", k.order, 0, padded(serial)),
                 ("ZADD", k.deadlines, text.deadline, serial),
             )
@@ -160,9 +159,7 @@ class Repairs:
             writes = [Write("HSET", k.live, (entry, text))]
             if "1" not in text:
                 writes = [Write("HDEL", k.live, (entry,)), Write("XDEL", k.log, (f"{entry}-1",))]
-            has_written |= await carry_out(
-                self._reading.store, Edit((*guards, hget(k.live, entry, stored)), tuple(writes))
-            )
+            has_written |= await self._write(Edit((*guards, hget(k.live, entry, stored)), tuple(writes)))
         return has_written
 
     async def _relive(self, place: CoordinatorPlace, number: str, bits: bytes | None, records: int) -> bool:
@@ -227,9 +224,7 @@ class Repairs:
                 some = members[at : at + 100]
                 writes = [Write("ZADD", d.queue, ("NX", due, member)) for member, due in some]
                 writes += [Write("ZREM", d.closing, (member,)) for member, _ in some]
-                has_written |= await carry_out(
-                    self._reading.store, Edit((hget(d.state, "closing", ""),), tuple(writes))
-                )
+                has_written |= await self._write(Edit((hget(d.state, "closing", ""),), tuple(writes)))
         return has_written
 
     async def _delay_row(self, place: Place, number: int, active: bytes | None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from redis_ledger.kafka.protocol.messages.create_partitions_request import (
     CreatePartitionsRequest,
@@ -15,9 +14,6 @@ from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsTopic,
 )
 from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from redis_ledger.records.batch import split
-from redis_ledger.records.control import read_marker
-from redis_ledger.records.read import decode
 from tests.model.answers import HOUR_MS, LARGE, LOWERED, MEDIUM, PARTITIONS_MAX, RAISED, TOPICS, Answer
 from tests.model.brokers import path
 from tests.model.rows import (
@@ -32,7 +28,7 @@ from tests.model.rows import (
     texts,
 )
 from tests.model.steps import Known
-from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced, with_offsets
 
 # Topics
 
@@ -174,23 +170,8 @@ async def _kafka_fetch(session: Session, given: Given) -> Answer:
         offset = data.log_start_offset
     if data.error_code:
         return kafka_answer(data.error_code)
-    return Answer("ok", _records_of(data, given["committed"], offset))
-
-
-def _records_of(data: Any, committed: bool, offset: int) -> list[tuple[int, str]]:
-    """What a consumer returns: no markers, and of aborted transactions nothing if it reads committed records."""
-    aborted = sorted((a.first_offset, a.producer_id) for a in data.aborted_transactions or ()) if committed else []
-    bad: set[int] = set()
-    found = []
-    for header, view in split(data.records or b""):
-        while aborted and aborted[0][0] <= header.last_offset:
-            bad.add(aborted.pop(0)[1])
-        if header.is_control:
-            if not read_marker(view).commit:
-                bad.discard(header.producer_id)
-        elif not (header.is_transactional and header.producer_id in bad):
-            found += [(r.offset, (r.value or b"").decode()) for r in decode(view) if r.offset >= offset]
-    return found
+    found = with_offsets(data, committed=given["committed"])
+    return Answer("ok", [each for each in found if each[0] >= offset])
 
 
 def _cut(known: Known, number: int) -> Given | None:

@@ -63,15 +63,22 @@ def values(data: PartitionData, *, committed: bool = True) -> list[str]:
     """The records a consumer returns: no markers and, as in read_committed clients, none that were aborted."""
     assert data.error_code == 0, f"error {data.error_code}"
     assert isinstance(data.records, memoryview | bytes | bytearray)
+    return [value for _, value in with_offsets(data, committed=committed)]
+
+
+def with_offsets(data: PartitionData, *, committed: bool = True) -> list[tuple[int, str]]:
+    """As `values`, with the offset of each record, of which a batch may have some below the requested one."""
     aborted = sorted((a.first_offset, a.producer_id) for a in data.aborted_transactions or ()) if committed else []
     bad: set[int] = set()
     found = []
-    for header, view in split(data.records):
+    records = data.records or b""
+    assert isinstance(records, memoryview | bytes | bytearray)
+    for header, view in split(records):
         while aborted and aborted[0][0] <= header.last_offset:
             bad.add(aborted.pop(0)[1])
         if header.is_control:
             if not read_marker(view).commit:
                 bad.discard(header.producer_id)
         elif not (header.is_transactional and header.producer_id in bad):
-            found += [(record.value or b"").decode() for record in decode(view)]
+            found += [(record.offset, (record.value or b"").decode()) for record in decode(view)]
     return found
