@@ -3,7 +3,7 @@
     {catalog}:<table>  rows of opaque text      {catalog}:state  <version>: changes with every change of a row
 
 A change is one script and takes effect at once on the broker that makes it.  The others read the version every
-refresh_s, and the tables if it has changed.  The version is random: after a failover that lost the last change, a
+REFRESH_S, and the tables if it has changed.  The version is random: after a failover that lost the last change, a
 counter would repeat with other rows.  Without Redis, the cached copy stays in effect.
 Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
 """
@@ -24,7 +24,7 @@ from redis_ledger.telemetry.logs import get
 
 UPDATE_ROWS = Script.load("broker/update_rows")
 ROWS_AT_ONCE = 1_000  # that one call writes
-REFRESH_S = 1.0
+REFRESH_S = 0.8  # so that a change takes effect on every broker within a second
 CAUGHT_UP_S = 0.1
 STALE = "shared metadata cannot be read; the cached copy stays in effect"
 
@@ -35,7 +35,7 @@ _log = get()
 class MetadataCache:
     """Calls `take` with the rows of each table, in the order of `tables`, whenever they have changed.
 
-    look: called every refresh_s
+    look: called every REFRESH_S
     """
 
     def __init__(
@@ -46,11 +46,10 @@ class MetadataCache:
         take: Callable[[Sequence[Sequence[Row]]], None],
         *,
         look: Callable[[], Awaitable[None]] | None = None,
-        refresh_s: float = REFRESH_S,
     ) -> None:
         self._store, self._state = store, CatalogKeys(store.prefix).state
         self._name, self._tables, self._take = version, tables, take
-        self._look, self._refresh_s = look, refresh_s
+        self._look = look
         self._version: bytes | None = b""  # of the cached copy; None: nothing was ever written
         self._reading = asyncio.Lock()  # so that an older read does not replace a newer one
         self._caught_up_s, self._catching_up = -CAUGHT_UP_S, asyncio.Lock()
@@ -100,7 +99,7 @@ class MetadataCache:
 
     async def _keep_fresh(self) -> None:
         while True:
-            await asyncio.sleep(self._refresh_s)
+            await asyncio.sleep(REFRESH_S)
             if self._look is not None:
                 await self._try(self._look)
             await self._try(self.refresh)

@@ -31,7 +31,6 @@ from redis_ledger.txn.batched_write import (
     settings_of,
 )
 
-REFRESH_S = 0.5
 DEGENERATE = "batching is off, since a batch of one record is none; set max_records to 2 or more, or enabled to false"
 _log = get()
 _decode = stored_json(BatchedWriteChange, "The row of a batched log")
@@ -45,7 +44,7 @@ class BatchedWrites:
     ) -> None:
         """apply: called with the thresholds of its log whenever they change; not needed to read and change rows."""
         self._key = CatalogKeys(store.prefix).batchedwrites
-        self._cache = MetadataCache(store, "batchedwrites", (self._key,), self._take, refresh_s=REFRESH_S)
+        self._cache = MetadataCache(store, "batchedwrites", (self._key,), self._take)
         self._settings, self._apply = settings_of(config), apply or {}
         self._changes: dict[LogKind, BatchedWriteChange] = {}
         self.in_force: dict[LogKind, BatchedWrite] = {}
