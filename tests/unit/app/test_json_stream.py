@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ import pytest
 from redis_ledger.app.http.json_stream import LARGE_BYTES, PIECE_BYTES, encode_records, large_record, record_bytes
 from redis_ledger.app.http.schemas import core
 from redis_ledger.app.http.values import headers_to_body, key_to_body, value_to_body
+from tests.support.traced_memory import peak_bytes, traced
 
 MEGABYTE = 1 << 20
 VALUES = {
@@ -51,11 +51,10 @@ def test_chunks_of_a_large_record_use_little_memory():
     value = bytes(30 * MEGABYTE)
     assert record_bytes(None, value, []) == len(value)
     rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
-    tracemalloc.start()
-    try:
+
+    def act() -> None:
         size = sum(map(len, encode_records("records", [large_record(small(), None, value, [], "auto")], rest)))
-        highest = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert size > 6 * len(value)
-    assert highest < 40 * PIECE_BYTES
+        assert size > 6 * len(value)
+
+    with traced():
+        assert peak_bytes(act, 40 * PIECE_BYTES) < 40 * PIECE_BYTES

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +17,7 @@ from redis_ledger.records.read import Unread, decode, decode_range
 from redis_ledger.records.split_by_due import part
 from redis_ledger.records.walk import SLICE_RECORDS, slices
 from tests.support.bombs import batch, header_bomb, record, value_bomb
+from tests.support.traced_memory import peak_bytes, traced
 
 NOW_MS = 1_700_000_000_000
 FEW = Limits(decoded_bytes=1 << 20, record_headers=3, headers=7)
@@ -32,16 +31,16 @@ def test_a_bomb_is_refused_before_its_headers_are_made():
     # Given 3 kB that hold 16.7 million headers
     bomb = header_bomb()
     assert len(bomb) < 4_000
-    tracemalloc.start()
-    try:
+
+    # Then the error names limit and setting, and nothing was made but the bytes
+    def act() -> None:
         with pytest.raises(TooLargeToDecode) as refused:
             decode(bomb)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    # Then the error names limit and setting, and nothing was made but the bytes
-    assert refused.value.facts == {"setting": "record_headers_max", "limit": Config().record_headers_max}
-    assert peak < 3 * (34 << 20)
+        assert refused.value.facts == {"setting": "record_headers_max", "limit": Config().record_headers_max}
+
+    most = 3 * (34 << 20)
+    with traced():
+        assert peak_bytes(act, most) < most
 
 
 def test_the_delay_split_refuses_the_same_bomb():
