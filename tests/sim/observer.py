@@ -10,7 +10,7 @@ import httpx
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.sim.clients import rest
-from tests.sim.clients.context import INPUT, KEYS, LATER, PARTITIONS, PLAIN, TOPICS, TXN, Context
+from tests.sim.clients.context import INPUT, KEYS, LATER, PARTITIONS, PIPELINES, PLAIN, TOPICS, TXN, Context
 from tests.sim.digest import Digest
 from tests.sim.history import FINAL
 from tests.sim.processes import Processes
@@ -29,6 +29,7 @@ class Observer:
     def __init__(self, processes: Processes, recorder: Recorder, context: Context) -> None:
         self._processes, self._recorder, self._context = processes, recorder, context
         self._http = httpx.AsyncClient(timeout=30.0, trust_env=False)
+        self._groups: dict[str, str] = {}  # of the clients of this run → topic
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -62,6 +63,7 @@ class Observer:
             await self.call("POST", "/topics", body)
         for topic, name, kind in SUBSCRIPTIONS:
             await self.call("POST", f"/topics/{self._topic(topic)}/subscriptions", {"name": name, "kind": kind})
+        self._groups = {name: topic for name, topic in GROUPS.items() if name not in PIPELINES or name in pipelines}
         for pipeline in pipelines:
             self._recorder.note("pipeline", pipeline=pipeline, input=self._topic(INPUT))
 
@@ -76,12 +78,23 @@ class Observer:
             found[f"records above the stable offset of {topic}"] = sum(
                 each["end_offset"] - each["stable_offset"] for each in states
             )
-            for name, stats in (await self._subscriptions(topic)).items():
+            subscriptions = await self._subscriptions(topic)
+            for name, stats in subscriptions.items():
                 found[f"backlog of {name} on {topic}"] = stats["backlog"]
+            for group in (name for name, read in self._groups.items() if self._topic(read) == topic):
+                cursors = subscriptions[group]["cursors"] if group in subscriptions else ()
+                begun = {each["partition"] for each in cursors if each["mark_delete"] >= 0}
+                for partition in set(range(PARTITIONS)) - begun:
+                    found[f"first records of {topic}-{partition} for {group}"] = await self._first(topic, partition)
         waiting = await self.call("GET", f"/topics/{self._topic(LATER)}/scheduled:stats")
         found["scheduled records"] = waiting["total"]["records"]
         found["open transactions"] = len((await self.call("GET", "/transactions?status=open"))["transactions"])
         return {what: count for what, count in found.items() if count}
+
+    async def _first(self, topic: str, partition: int) -> int:
+        """How many committed records a group gets first that has no offset on a partition: its backlog is not known."""
+        answer = await self.call("GET", f"/topics/{topic}/partitions/{partition}/records?max_records=1")
+        return len(answer["records"])
 
     async def _subscriptions(self, topic: str) -> dict[str, Any]:
         names = [each["name"] for each in (await self.call("GET", f"/topics/{topic}/subscriptions"))["subscriptions"]]

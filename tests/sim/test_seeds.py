@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -11,6 +13,7 @@ from tests.sim.history import History
 from tests.sim.long_run import totals
 
 SECONDS = 6.0
+KEPT = Path(__file__).parents[2] / "build" / "sim"
 
 
 class Fixed(NamedTuple):
@@ -31,12 +34,13 @@ FIXED = {
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", FIXED)
-def test_a_run_breaks_no_rule(seed, tmp_path):
-    """A failure prints the seed, the findings, and the command that replays it."""
-    fixed = FIXED[seed]
-    findings = simulate(seed, SECONDS, tmp_path / "run", fixed.world)
+def test_a_run_breaks_no_rule(seed):
+    """A failure prints the seed, the findings, and the command that replays it; the run stays until the next one."""
+    fixed, folder = FIXED[seed], KEPT / f"seed-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    findings = simulate(seed, SECONDS, folder, fixed.world)
     assert findings == []
-    history = History.load(tmp_path / "run" / "history.jsonl")
+    history = History.load(folder / "history.jsonl")
     assert {note["fault"] for note in history.notes("fault")} >= fixed.faults
     assert totals(history).promotions >= fixed.promotions_min
     assert totals(history).transactions > 0
