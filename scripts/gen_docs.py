@@ -162,7 +162,7 @@ def scripts_page() -> str:
         "# Scripts\n",
         MADE.format(source="the headers in lua/"),
         "Every change of state is made by one of these scripts. A script uses the keys of one slot and makes one\n"
-        "decision; `txn/apply_and_end` and `txn/next_deadlines` alone use several slots, on one server. "
+        "decision; `txn/apply_and_end` alone uses several slots, on one server. "
         "[The rules for scripts](../../lua/README.md) are beside them.\n",
     ]
     for name, path in lua_header.scripts(ROOT / "lua").items():

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
@@ -156,19 +156,11 @@ class Maintenance:
 
     async def sweep(self) -> float:
         """Ends overdue transactions; returns the seconds until the next sweep."""
-        nexts = await asyncio.gather(*(self._sweep_group(group) for group in self._coordinators.read_together()))
+        nexts = await asyncio.gather(*(self._sweep_one(c) for c in self._coordinators))
         now = self._clock.now_ms()
         longest = self._config.sweep_interval_ms * min(max(len(self._live_brokers.live), 1), 2)
         soonest = min((due for due in nexts if due is not None), default=now + longest)
         return max(10, min(soonest - now, longest)) / 1000
-
-    async def _sweep_group(self, group: Sequence[Coordinator]) -> int | None:
-        """Returns the time at which the next of their transactions is due; None: none is open."""
-        nexts, now = await self._coordinators.next_deadlines(group), self._clock.now_ms()
-        for at, due in enumerate(nexts):
-            if due is not None and due <= now:
-                nexts[at] = await self._sweep_one(group[at])
-        return min((due for due in nexts if due is not None), default=None)
 
     async def _sweep_one(self, coordinator: Coordinator) -> int | None:
         due, following = await self._coordinators.due(coordinator)

@@ -47,7 +47,7 @@ NAMES_ABSENT = frozenset(
 _TIMED = b"local deadline = table.remove(ARGV)"  # of lua/include/deadline
 
 # Scripts whose KEYS are of several slots: only for a server that is not part of a cluster.
-SPANS_SLOTS = frozenset({"txn/apply_and_end", "txn/next_deadlines"})
+SPANS_SLOTS = frozenset({"txn/apply_and_end"})
 
 
 class ScriptBroken(Exception):

@@ -25,13 +25,12 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import tracing
 from redis_ledger.txn.coordinator_turns import CoordinatorTurns
-from redis_ledger.txn.end_at_once import EndAtOnce, EndsAtOnce, MarkerWritten, Place
+from redis_ledger.txn.end_at_once import EndAtOnce, MarkerWritten, Place
 from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.refusals import refusal_error
 from redis_ledger.txn.states import TxnState
 
-OPEN, NEXT_DEADLINES = Script.load("txn/open"), Script.load("txn/next_deadlines")
-TOGETHER_MAX = 1_000  # coordinators that one call reads, in about a millisecond
+OPEN = Script.load("txn/open")
 STEP = "!"  # begins the nonces of steps in lua/include/ended_transactions
 NOT_DUE = "-"  # the reply to an expire of a transaction whose deadline has not passed
 MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/participants.lua)
@@ -296,17 +295,6 @@ class Coordinators:
         rows = await self._store.command("HMGET", k.outcomes, *serials, key=k.state)
         pairs = zip(serials, rows, strict=True)
         return [_ended(TxnId(coordinator.number, int(serial)), row.decode()) for serial, row in pairs if row]
-
-    def read_together(self) -> Iterator[list[Coordinator]]:
-        """The coordinators, in groups that one call can read: of one server, else each alone."""
-        most = TOGETHER_MAX if EndsAtOnce.is_possible(self._store, self._config) else 1
-        for first in range(0, len(self._all), most):
-            yield self._all[first : first + most]
-
-    async def next_deadlines(self, group: Sequence[Coordinator]) -> list[int | None]:
-        """Of each coordinator of a group, the time in ms at which its next transaction is due; None: none is open."""
-        _, *texts = await self._store.call(NEXT_DEADLINES, [c.keys.deadlines for c in group], ())
-        return [int(float(text)) if text else None for text in texts]
 
     async def due(self, coordinator: Coordinator, count: int = 100) -> tuple[list[TxnId], int | None]:
         """Transactions that are due (expired or overdue), and the time in ms at which the next one is."""

@@ -44,7 +44,6 @@ def test_an_include_says_what_it_is_for_and_is_used(path):
 
 # Scripts that Redis executes however late they come, and why that does no harm.
 UNTIMED = {
-    "txn/next_deadlines": "only reads",
     "fsck/read": "it writes nothing",
     "ledger/append": "a batch that was repeated is known by its sequence; part of a MULTI with payload",
     "ledger/append_sidecar": "as ledger/append",
