@@ -166,3 +166,4 @@ async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_
     assert noted["committed"] - where.keys() == set()
     assert noted["aborted"] & where.keys() == set()
     assert len(noted["tried"]) >= size.transactions
+    assert noted["tried"] - noted["committed"] - noted["aborted"], "no transaction was cut short"

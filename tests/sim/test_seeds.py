@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -11,9 +10,10 @@ import pytest
 from tests.sim.__main__ import World, simulate
 from tests.sim.history import History
 from tests.sim.long_run import totals
+from tests.support.processes import ROOT
 
 SECONDS = 6.0
-KEPT = Path(__file__).parents[2] / "build" / "sim"
+KEPT = ROOT / "build" / "sim"
 
 
 class Fixed(NamedTuple):

@@ -17,7 +17,7 @@ from redis_ledger.records.read import Unread, decode, decode_range
 from redis_ledger.records.split_by_due import part
 from redis_ledger.records.walk import SLICE_RECORDS, slices
 from tests.support.bombs import batch, header_bomb, record, value_bomb
-from tests.support.traced_memory import peak_bytes, traced
+from tests.support.traced_memory import peak_bytes
 
 NOW_MS = 1_700_000_000_000
 FEW = Limits(decoded_bytes=1 << 20, record_headers=3, headers=7)
@@ -39,8 +39,7 @@ def test_a_bomb_is_refused_before_its_headers_are_made():
         assert refused.value.facts == {"setting": "record_headers_max", "limit": Config().record_headers_max}
 
     most = 3 * (34 << 20)
-    with traced():
-        assert peak_bytes(act, most) < most
+    assert peak_bytes(act, most) < most
 
 
 def test_the_delay_split_refuses_the_same_bomb():
